@@ -1,0 +1,159 @@
+"""Running code that is not ours: an import, a hook, a tool, with a time limit and every way to fail contained.
+
+Blocking code in the main thread is interrupted by an interval timer, armed only while the foreign code itself runs.
+Code stuck in C is not interrupted, and outside the main thread nothing is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+import threading
+import time
+from collections.abc import Callable, Coroutine, Generator
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+from glados.core.errors import GladosError, HookTimeout, PluginError
+
+T = TypeVar("T")
+_REPEAT = 0.05  # seconds until the alarm rings again, for code that catches everything
+_GRACE = 0.5  # seconds that cancelled code gets to clean up before it is left behind
+
+
+class _Expired(BaseException):
+    """Raised inside foreign code when its time is up; no `except Exception` catches it."""
+
+
+class _Alarm:
+    """Interrupt the block after some seconds, if this is the main thread; an outer timer goes on afterwards."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = max(seconds, 0.001)
+        self._armed = False
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+            return
+        self._started = time.monotonic()
+        self._handler = signal.signal(signal.SIGALRM, self._ring)
+        self._armed = True
+        self._outer = signal.setitimer(signal.ITIMER_REAL, self._seconds, _REPEAT)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if not self._armed:
+            return
+        self._armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler)
+        left, interval = self._outer
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - self._started), 0.001), interval)
+
+    def _ring(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._armed:
+            raise _Expired
+
+
+class _Stepped:
+    """Awaits a coroutine with the alarm set around each of its steps, so that only its own code is interrupted."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T], timeout: float) -> None:
+        self._coroutine = coroutine
+        self._deadline = time.monotonic() + timeout
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        step: Callable[[Any], Any] = self._coroutine.send
+        value: Any = None
+        while True:
+            try:
+                with _Alarm(self._deadline - time.monotonic()):
+                    waiting = step(value)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                value = yield waiting
+                step = self._coroutine.send
+            except BaseException as error:
+                value = error
+                step = self._coroutine.throw
+
+
+def load(what: str, loader: Callable[[], T], timeout: float) -> T:
+    """Call a function of ours that imports or makes something foreign, here and now."""
+    try:
+        with _Alarm(timeout):
+            return loader()
+    except _Expired:
+        raise HookTimeout(f"{what} took longer than {timeout:g} s.") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise failure(what, error) from error
+
+
+async def call(what: str, function: Callable[..., Any], timeout: float, *args: Any, **kwargs: Any) -> Any:
+    """Call a foreign function: async ones in a task under the alarm, the others in a thread that can be left behind."""
+    if inspect.iscoroutinefunction(function):
+        work: asyncio.Future[Any] = asyncio.create_task(_contain(_Stepped(function(*args, **kwargs), timeout)), name=what)
+    else:
+        work = in_thread(what, lambda: function(*args, **kwargs))
+    try:
+        await asyncio.wait({work}, timeout=timeout)
+        if not work.done():
+            work.cancel()
+            if isinstance(work, asyncio.Task):
+                await asyncio.wait({work}, timeout=_GRACE)
+            raise HookTimeout(f"{what} took longer than {timeout:g} s.")
+        value, error = work.result()
+    except asyncio.CancelledError:
+        work.cancel()
+        raise
+    if isinstance(error, _Expired):
+        raise HookTimeout(f"{what} took longer than {timeout:g} s.")
+    if error is not None:
+        raise failure(what, error) from error
+    return value
+
+
+def in_thread(what: str, function: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:
+    """Run a function in a daemon thread, so that one that never ends does not keep the process alive."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def deliver(outcome: tuple[Any, BaseException | None]) -> None:
+        if not future.done():
+            future.set_result(outcome)
+
+    def body() -> None:
+        outcome: tuple[Any, BaseException | None]
+        try:
+            outcome = function(), None
+        except BaseException as error:
+            outcome = None, error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(deliver, outcome)
+
+    threading.Thread(target=body, name=what, daemon=True).start()
+    return future
+
+
+def failure(what: str, error: BaseException) -> GladosError:
+    """What foreign code raised, as an error that names the culprit in one sentence."""
+    if isinstance(error, GladosError):
+        return error
+    if isinstance(error, SystemExit):
+        return PluginError(f"{what} called sys.exit({error.code!r}).")
+    text = " ".join(str(error).split())
+    return PluginError(f"{what} raised {type(error).__name__}{': ' + text if text else ''}.")
+
+
+async def _contain(work: Any) -> tuple[Any, BaseException | None]:
+    """Await something and give its error back as a value: a SystemExit that leaves a task would end the loop."""
+    try:
+        return await work, None
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        return None, error

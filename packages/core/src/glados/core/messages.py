@@ -1,0 +1,118 @@
+"""What is said in a session: messages, their parts, and what they cost in tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Plain text."""
+
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part as JSON."""
+        return {"type": "text", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """The model asks for a tool; `arguments` is the JSON text as the model wrote it."""
+
+    id: str
+    tool_id: str
+    arguments: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part as JSON."""
+        return {"type": "tool_call", "id": self.id, "tool_id": self.tool_id, "arguments": self.arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultPart:
+    """What the model reads of one tool call."""
+
+    call_id: str
+    tool_id: str
+    text: str
+    is_error: bool = False
+    code: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part as JSON."""
+        return {
+            "type": "tool_result",
+            "call_id": self.call_id,
+            "tool_id": self.tool_id,
+            "text": self.text,
+            "is_error": self.is_error,
+            "code": self.code,
+        }
+
+
+Part = TextPart | ToolCallPart | ToolResultPart
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a session; a `tool` message carries the results of the calls before it."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    model: str | None = None
+    stop: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def calls(self) -> tuple[ToolCallPart, ...]:
+        """The tool calls that this message asks for."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCallPart))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as JSON."""
+        data: dict[str, Any] = {"role": self.role, "parts": [part.to_dict() for part in self.parts]}
+        if self.model is not None:
+            data["model"] = self.model
+        if self.stop is not None:
+            data["stop"] = self.stop
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or many model calls; they add up."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+    def to_dict(self) -> dict[str, int]:
+        """The counts as JSON."""
+        return {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cached_tokens": self.cached_tokens,
+            "reasoning_tokens": self.reasoning_tokens,
+        }
+
+
+def user_message(text: str) -> Message:
+    """A person's prompt."""
+    return Message("user", (TextPart(text),))
