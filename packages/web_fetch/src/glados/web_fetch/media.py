@@ -1,0 +1,58 @@
+"""Content types: which can be read, and as what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["html", "text", "json"]
+
+_KINDS: dict[str, Kind] = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/plain": "text",
+    "text/markdown": "text",
+    "text/x-markdown": "text",
+    "application/json": "json",
+    "text/json": "json",
+}
+_HTML_OPENINGS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<meta", b"<!--")
+_MAX_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A Content-Type header: the type in lower case, empty where there is none, and the charset it names."""
+
+    name: str = ""
+    charset: str | None = None
+
+    @property
+    def kind(self) -> Kind | None:
+        """How content of this type is read, None where it is not."""
+        if self.name.endswith("+json"):
+            return "json"
+        return _KINDS.get(self.name)
+
+
+def parse_media(header: str) -> Media:
+    """Read a Content-Type header."""
+    name, *parameters = header.split(";")
+    charset = None
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip().lower() == "charset" and charset is None:
+            charset = value.strip().strip("\"'")
+    return Media(_printable(name.strip().lower()), charset)
+
+
+def sniffed_kind(body: bytes) -> Kind | None:
+    """How a body without a content type is read: as a page if it begins like one, as text if it has no binary."""
+    start = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if start.startswith(_HTML_OPENINGS):
+        return "html"
+    return None if b"\x00" in start else "text"
+
+
+def _printable(name: str) -> str:
+    return "".join(character for character in name[:_MAX_NAME] if character.isprintable())

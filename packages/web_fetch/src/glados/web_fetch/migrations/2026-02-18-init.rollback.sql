@@ -1,0 +1,1 @@
+DROP TABLE web_fetch_allowed_domains;

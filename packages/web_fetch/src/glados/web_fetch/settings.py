@@ -1,0 +1,64 @@
+"""The settings of the web fetch plugin, section `web_fetch`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork
+
+Mode = Literal["html", "markdown", "links"]
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+MAX_CHARACTERS = 1_000_000
+
+
+class WebFetchSettings(BaseModel):
+    """How much is fetched, how, and from where."""
+
+    model_config = ConfigDict(frozen=True)
+
+    max_characters: int = Field(
+        default=50_000,
+        ge=1,
+        le=MAX_CHARACTERS,
+        description="How many characters of a page a fetch returns, unless the call says otherwise.",
+    )
+    default_mode: Mode = Field(
+        default="markdown",
+        description="What a fetch returns, unless the call says otherwise: html, markdown or links.",
+    )
+    user_agent: str = Field(
+        default="GLaDOS-Agent/1.0",
+        min_length=1,
+        max_length=256,
+        pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$",
+        description="The User-Agent header of every request.",
+    )
+    timeout: float = Field(
+        default=30.0,
+        ge=0.1,
+        le=600.0,
+        allow_inf_nan=False,
+        description="How many seconds one fetch may take in all, redirects and conversion included.",
+    )
+    max_bytes: int = Field(
+        default=5_000_000,
+        ge=1_000,
+        le=100_000_000,
+        description="How many bytes of a body are read; a longer one is cut.",
+    )
+    max_redirects: int = Field(default=5, ge=0, le=20, description="How many redirects one fetch follows.")
+    allowed_ports: list[Port] = Field(
+        default=[80, 443],
+        min_length=1,
+        max_length=100,
+        description="The ports that a fetch may connect to.",
+    )
+    allowed_addresses: list[IPvAnyNetwork] = Field(
+        default=[],
+        max_length=100,
+        description=(
+            "Networks such as 10.1.0.0/16 that may be fetched from although they are not public, on any port;"
+            " their hosts still have to be on the allowlist."
+        ),
+    )
