@@ -1,23 +1,23 @@
 """Every error that a person, a client or a model can meet: a stable code, one sentence, and data.
 
-    GladosError
-    ├── ConfigurationError         the operator changes a setting
-    │   ├── InvalidSetting             a value that somebody gave is wrong
-    │   └── MissingSetting             a required value that nobody gave
-    ├── PluginError                the plugin's author changes the plugin
-    │   ├── HookTimeout                a hook or an import took too long
-    │   ├── ServiceNotFound            a service that nobody provides
-    │   ├── ServiceConflict            a service that is provided twice
-    │   └── MigrationError             a migration that could not be applied
-    ├── RequestError               the caller changes the request
-    │   ├── InvalidInput · ToolNotFound · InvalidAnswer
-    │   └── SessionNotFound · SessionBusy · QuestionNotFound · QuestionAnswered
-    ├── PermissionDenied           a person decides
-    ├── ToolError                  the model tries something else
-    │   ├── ToolTimeout
-    │   └── ToolAborted
-    ├── ModelError                 the model's service is looked at
-    └── Conflict                   a lost race: try again
+GladosError
+├── ConfigurationError         the operator changes a setting
+│   ├── InvalidSetting             a value that somebody gave is wrong
+│   └── MissingSetting             a required value that nobody gave
+├── PluginError                the plugin's author changes the plugin
+│   ├── HookTimeout                a hook or an import took too long
+│   ├── ServiceNotFound            a service that nobody provides
+│   ├── ServiceConflict            a service that is provided twice
+│   └── MigrationError             a migration that could not be applied
+├── RequestError               the caller changes the request
+│   ├── InvalidInput · ToolNotFound · InvalidAnswer
+│   └── SessionNotFound · SessionBusy · QuestionNotFound · QuestionAnswered
+├── PermissionDenied           a person decides
+├── ToolError                  the model tries something else
+│   ├── ToolTimeout
+│   └── ToolAborted
+├── ModelError                 the model's service is looked at
+└── Conflict                   a lost race: try again
 """
 
 from __future__ import annotations

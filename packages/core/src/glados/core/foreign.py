@@ -41,7 +41,9 @@ class _Alarm:
         self._armed = True
         self._outer = signal.setitimer(signal.ITIMER_REAL, self._seconds, _REPEAT)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if not self._armed:
             return
         self._armed = False
@@ -95,26 +97,39 @@ def load(what: str, loader: Callable[[], T], timeout: float) -> T:
 
 async def call(what: str, function: Callable[..., Any], timeout: float, *args: Any, **kwargs: Any) -> Any:
     """Call a foreign function: async ones in a task under the alarm, the others in a thread that can be left behind."""
+    value, error = await outcome(what, function, timeout, *args, **kwargs)
+    if error is not None:
+        raise failure(what, error) from error
+    return value
+
+
+async def outcome(
+    what: str, function: Callable[..., Any], timeout: float, *args: Any, **kwargs: Any
+) -> tuple[Any, BaseException | None]:
+    """What a foreign function returned or raised; a HookTimeout if it did neither in time."""
     if inspect.iscoroutinefunction(function):
-        work: asyncio.Future[Any] = asyncio.create_task(_contain(_Stepped(function(*args, **kwargs), timeout)), name=what)
+        stepped = _Stepped(function(*args, **kwargs), timeout)
+        work: asyncio.Future[Any] = asyncio.create_task(_contain(stepped), name=what)
     else:
         work = in_thread(what, lambda: function(*args, **kwargs))
     try:
         await asyncio.wait({work}, timeout=timeout)
-        if not work.done():
-            work.cancel()
-            if isinstance(work, asyncio.Task):
-                await asyncio.wait({work}, timeout=_GRACE)
-            raise HookTimeout(f"{what} took longer than {timeout:g} s.")
-        value, error = work.result()
     except asyncio.CancelledError:
-        work.cancel()
+        await _leave(work)
         raise
-    if isinstance(error, _Expired):
-        raise HookTimeout(f"{what} took longer than {timeout:g} s.")
-    if error is not None:
-        raise failure(what, error) from error
-    return value
+    if work.done():
+        value, error = work.result()
+        if not isinstance(error, _Expired):
+            return value, error
+    await _leave(work)
+    return None, HookTimeout(f"{what} took longer than {timeout:g} s.")
+
+
+async def _leave(work: asyncio.Future[Any]) -> None:
+    """Cancel work and give it a moment to clean up; what does not end then is left behind."""
+    work.cancel()
+    if isinstance(work, asyncio.Task):
+        await asyncio.wait({work}, timeout=_GRACE)
 
 
 def in_thread(what: str, function: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:

@@ -41,6 +41,7 @@ class ToolResultPart:
     text: str
     is_error: bool = False
     code: str | None = None
+    data: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The part as JSON."""
@@ -51,6 +52,7 @@ class ToolResultPart:
             "text": self.text,
             "is_error": self.is_error,
             "code": self.code,
+            "data": self.data,
         }
 
 

@@ -136,8 +136,8 @@ class MemorySessionStore:
 
     async def entries(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Sequence[Entry]:
         """The entries behind a number, in order."""
-        end = None if limit is None else after + limit
-        return self._log(session_id).entries[after:end]
+        first = max(after, 0)
+        return self._log(session_id).entries[first : None if limit is None else first + limit]
 
     async def delete(self, session_id: str) -> None:
         """Forget a session."""

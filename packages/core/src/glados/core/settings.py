@@ -101,9 +101,7 @@ class Section(Generic[M]):
         wrong = [s for s in self.errors if s.source != DEFAULT]
         error = InvalidSetting if wrong else MissingSetting
         told = wrong or self.errors
-        raise error(
-            " ".join(str(setting.error) for setting in told), settings=[f"{self.name}.{s.name}" for s in told]
-        )
+        raise error(" ".join(str(setting.error) for setting in told), settings=[f"{self.name}.{s.name}" for s in told])
 
 
 class Settings:
@@ -127,7 +125,9 @@ class Settings:
         except ValidationError as error:
             instance, errors = None, _messages(error)
         values = [_setting(name, field, info, given, instance, errors) for field, info in model.model_fields.items()]
-        values += [_unknown(name, model, field, source) for field, (_, source) in given.items() if not _has(model, field)]
+        values += [
+            _unknown(name, model, field, source) for field, (_, source) in given.items() if not _has(model, field)
+        ]
         if any(setting.error for setting in values):
             instance = None
         return Section(name, model, tuple(values), instance)

@@ -1,0 +1,1 @@
+"""The built-in models; each is a module that is imported when it is used."""

@@ -1,14 +1,14 @@
 """What can go wrong between glados and a model's service, each with what to check.
 
-    ModelError
-    ├── ModelAuthFailed        the service does not take the key
-    ├── ModelRateLimited       too many requests or no quota left; `retry_after` says when to come back
-    ├── ModelNotFound          the service has no such model or path
-    ├── ModelContextTooLong    the request is longer than the model's context
-    ├── ModelUnavailable       the service failed or cannot be reached
-    ├── ModelTimeout           the service did not answer in time
-    ├── ModelBadResponse       the answer is not what the protocol says
-    └── ModelStreamCut         the answer ended before it was complete
+ModelError
+├── ModelAuthFailed        the service does not take the key
+├── ModelRateLimited       too many requests or no quota left; `retry_after` says when to come back
+├── ModelNotFound          the service has no such model or path
+├── ModelContextTooLong    the request is longer than the model's context
+├── ModelUnavailable       the service failed or cannot be reached
+├── ModelTimeout           the service did not answer in time
+├── ModelBadResponse       the answer is not what the protocol says
+└── ModelStreamCut         the answer ended before it was complete
 """
 
 from __future__ import annotations

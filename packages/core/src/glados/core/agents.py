@@ -1,0 +1,30 @@
+"""An agent as one value: what it is told, who answers, which tools it has, how far it may go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from glados.core.limits import Limits
+from glados.core.tools import Tool
+
+INSTRUCTIONS = (
+    "You are glados, an assistant that works with tools. Use a tool when it gets you a fact or does the work; when a"
+    " tool fails, read its error and do what it says. Answer in the language of the question."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The main agent, a sub-agent, a skill: each is one of these."""
+
+    name: str = "main"
+    instructions: str = INSTRUCTIONS
+    model: str | None = None
+    tools: tuple[str, ...] = ("*",)
+    limits: Limits = field(default_factory=Limits)
+
+    def choose(self, tools: Sequence[Tool]) -> list[Tool]:
+        """The tools that this agent has, in the given order."""
+        return [tool for tool in tools if any(fnmatchcase(tool.id, pattern) for pattern in self.tools)]

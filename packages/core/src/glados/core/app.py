@@ -1,0 +1,254 @@
+"""The app: the composition root. It opens plugins, runs prompts, calls tools and stops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Literal
+
+from glados.core import discovery
+from glados.core.agents import Agent
+from glados.core.discovery import PluginsSettings
+from glados.core.errors import ConfigurationError, SessionBusy
+from glados.core.events import Event, EventBus, RunFinished, SessionCreated, SessionDeleted
+from glados.core.host import PluginHost
+from glados.core.limits import Limits
+from glados.core.model import Model, ModelProvider
+from glados.core.models.choice import choose_model
+from glados.core.models.settings import ModelSettings
+from glados.core.permissions import OnQuestion, PermissionService, PermissionsSettings
+from glados.core.pipeline import Pipeline, call_part
+from glados.core.plugins import Plugin, PluginRecord, Prepare
+from glados.core.runs import Run, RunContext, RunResult
+from glados.core.scope import Scope
+from glados.core.services import Services
+from glados.core.sessions import MemorySessionStore, Session, SessionStore, new_id
+from glados.core.settings import GladosSettings, Layer, Settings
+from glados.core.tools import Tool
+
+OnBusy = Literal["queue", "reject"]
+ABORT_TIMEOUT = 10.0  # seconds that runs get to close their history when the app stops
+TITLE_LENGTH = 80
+
+
+class App:
+    """Plugins, sessions and a model, working together; made with `App.open`."""
+
+    def __init__(
+        self, settings: Settings, services: Services, host: PluginHost, model: Model, store: SessionStore
+    ) -> None:
+        self.settings = settings
+        self.services = services
+        self.sessions = store
+        self.bus = services.get(EventBus)
+        self.permissions = services.get(PermissionService)
+        self._host = host
+        self._model = model
+        self._pipeline = Pipeline(services, self.permissions)
+        limits = Limits(turns=settings.section("model", ModelSettings).load().max_turns)
+        self._agent = Agent(limits=limits)
+        self._busy: dict[str, asyncio.Lock] = {}
+        self._running: dict[str, asyncio.Task[RunResult]] = {}
+        self._tasks: set[asyncio.Task[RunResult]] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        *,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        plugins: Sequence[type[Plugin[Any]]] | None = None,
+        model: Model | None = None,
+        layers: Sequence[Layer] = (),
+        environ: Mapping[str, str] | None = None,
+        store: SessionStore | None = None,
+        services: Callable[[Services], None] | None = None,
+    ) -> AsyncIterator[App]:
+        """Open an app on the installed plugins, or on those that are given; it is stopped when the block ends."""
+        effective = Settings(layers, environ, settings)
+        candidates = discovery.installed() if plugins is None else discovery.given(plugins)
+        found = discovery.discover(candidates, effective)
+        options = effective.section("plugins", PluginsSettings).load()
+        container = _container(effective)
+        if services is not None:
+            services(container)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(container.close, options.timeout)
+            host = PluginHost(found, container, options)
+            stack.push_async_callback(host.stop)
+            await host.start()
+            chosen = model or choose_model(effective, container.all(ModelProvider))
+            stack.push_async_callback(chosen.close)
+            app = cls(effective, container, host, chosen, store or MemorySessionStore())
+            stack.push_async_callback(app._stop_runs)
+            yield app
+
+    @property
+    def model_name(self) -> str:
+        """What answers."""
+        return self._model.name
+
+    @property
+    def plugins(self) -> list[PluginRecord]:
+        """Every plugin that was found, with its state."""
+        return self._host.records
+
+    async def tools(self) -> list[Tool]:
+        """Every tool, in the order in which a model sees them."""
+        return (await self._host.prepare(Prepare("list"))).tools
+
+    async def call(
+        self, tool_id: str, input: Mapping[str, Any], *, on_question: OnQuestion = "deny", approve: bool = False
+    ) -> dict[str, Any]:
+        """Call one tool through the whole pipeline; `approve` answers the default question with yes."""
+        call = call_part(new_id(), tool_id, input)
+        prepared = await self._host.prepare(Prepare("call"))
+        tools = {tool.id: tool for tool in prepared.tools}
+        return await self._pipeline.call_once(call, Scope(tools, on_question, self.bus.publish, approve=approve))
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        session: str | None = None,
+        agent: Agent | None = None,
+        on_question: OnQuestion = "deny",
+        on_busy: OnBusy = "queue",
+    ) -> RunResult:
+        """Work on a prompt and give the answer; cancelling the caller aborts the run."""
+        task = await self._start(prompt, session, agent, on_question, on_busy)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task}, timeout=ABORT_TIMEOUT)
+            raise
+
+    async def stream(
+        self,
+        prompt: str,
+        *,
+        session: str | None = None,
+        agent: Agent | None = None,
+        on_question: OnQuestion = "deny",
+        on_busy: OnBusy = "queue",
+    ) -> AsyncIterator[Event]:
+        """Work on a prompt and tell what happens, until its RunFinished; who stops listening does not stop the run."""
+        opened = await self._session(session, prompt)
+        with self.bus.subscribe(opened.id) as events:
+            task = await self._start(prompt, opened.id, agent, on_question, on_busy)
+            mine = task.get_name()
+            if session is None:
+                yield SessionCreated(session_id=opened.id, session=opened.to_dict())
+            async for event in events:
+                if event.run_id != mine:
+                    continue
+                yield event
+                if isinstance(event, RunFinished):
+                    return
+
+    async def create_session(self, title: str | None = None) -> Session:
+        """Begin a session."""
+        session = await self.sessions.create(title=title)
+        self.bus.publish(SessionCreated(session_id=session.id, session=session.to_dict()))
+        return session
+
+    async def delete_session(self, session_id: str) -> None:
+        """Abort what runs in a session and delete it."""
+        await self.abort(session_id)
+        await self.sessions.delete(session_id)
+        self.permissions.forget_session(session_id)
+        self._busy.pop(session_id, None)
+        self.bus.publish(SessionDeleted(session_id=session_id))
+
+    async def abort(self, session_id: str) -> bool:
+        """Abort the run of a session; says whether there was one."""
+        await self.sessions.get(session_id)
+        task = self._running.get(session_id)
+        if task is None or task.done():
+            return False
+        task.cancel()
+        await asyncio.wait({task}, timeout=ABORT_TIMEOUT)
+        return True
+
+    async def _session(self, session_id: str | None, prompt: str) -> Session:
+        if session_id is not None:
+            return await self.sessions.get(session_id)
+        title = " ".join(prompt.split())[:TITLE_LENGTH] or None
+        return await self.create_session(title)
+
+    async def _start(
+        self, prompt: str, session_id: str | None, agent: Agent | None, on_question: OnQuestion, on_busy: OnBusy
+    ) -> asyncio.Task[RunResult]:
+        """Begin a run in a task of its own, named by the run's id."""
+        session = await self._session(session_id, prompt)
+        lock = self._busy.setdefault(session.id, asyncio.Lock())
+        if on_busy == "reject" and lock.locked():
+            raise SessionBusy(
+                f"Session {session.id!r} is working on another prompt: wait for it, or leave out on_busy to queue.",
+                session_id=session.id,
+            )
+        run_id = new_id()
+        work = self._work(run_id, session, prompt, agent or self._agent, on_question, lock)
+        task = asyncio.create_task(work, name=run_id)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(_retrieve)
+        return task
+
+    async def _work(
+        self, run_id: str, session: Session, prompt: str, agent: Agent, on_question: OnQuestion, lock: asyncio.Lock
+    ) -> RunResult:
+        async with lock:
+            task = asyncio.current_task()
+            if task is not None:
+                self._running[session.id] = task
+            try:
+                prepared = await self._host.prepare(Prepare("run", session))
+                context = RunContext(
+                    session=session,
+                    agent=agent,
+                    model=self._model,
+                    system="\n\n".join((agent.instructions, *prepared.context)),
+                    tools=agent.choose(prepared.tools),
+                    store=self.sessions,
+                    bus=self.bus,
+                    pipeline=self._pipeline,
+                    on_question=on_question,
+                )
+                return await Run(run_id, context).execute(prompt)
+            finally:
+                self._running.pop(session.id, None)
+
+    async def _stop_runs(self) -> None:
+        """Abort every run, and wait until each has closed its history."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=ABORT_TIMEOUT)
+
+
+def _container(settings: Settings) -> Services:
+    """The services that core itself provides."""
+    own = settings.section("glados", GladosSettings).load()
+    rights = settings.section("permissions", PermissionsSettings).load()
+    try:
+        own.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The data directory {str(own.data_dir)!r} cannot be made ({error.strerror}): set GLADOS_DATA_DIR."
+        ) from None
+    services = Services()
+    services.provide(GladosSettings, lambda: own)
+    services.provide(Settings, lambda: settings)
+    services.provide(EventBus, EventBus)
+    services.provide(PermissionService, lambda: PermissionService(rights))
+    return services
+
+
+def _retrieve(task: asyncio.Task[RunResult]) -> None:
+    """Look at a run's error, so that one that nobody waits for is not reported as lost; its event tells it."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,283 @@
+"""What can happen, one type each, and the bus that tells it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar
+
+from glados.core.errors import GladosError
+from glados.core.messages import Message
+
+MAX_PENDING = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened; one that is stored has a `seq`, one that is only told has an `n` within its run."""
+
+    type: ClassVar[str] = ""
+
+    session_id: str | None = None
+    run_id: str | None = None
+    seq: int | None = None
+    n: int | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """What this type of event tells, as JSON."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as every client reads it."""
+        data: dict[str, Any] = {"type": self.type, "session_id": self.session_id, "run_id": self.run_id}
+        if self.seq is not None:
+            data["seq"] = self.seq
+        if self.n is not None:
+            data["n"] = self.n
+        data["payload"] = self.payload()
+        return data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCreated(Event):
+    """A session began."""
+
+    type = "session:created"
+    session: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """The session."""
+        return self.session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDeleted(Event):
+    """A session was deleted."""
+
+    type = "session:deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCreated(Event):
+    """A message was written down."""
+
+    type = "message:created"
+    entry_id: str
+    message: Message
+
+    def payload(self) -> dict[str, Any]:
+        """The message and its entry."""
+        return {"id": self.entry_id, **self.message.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRequested(Event):
+    """A person is asked."""
+
+    type = "permission:requested"
+    question: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """The question."""
+        return self.question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionGranted(Event):
+    """A question was answered with yes."""
+
+    type = "permission:granted"
+    question_id: str
+    answer: str
+    principal: str
+
+    def payload(self) -> dict[str, Any]:
+        """Which question, how and by whom."""
+        return {"id": self.question_id, "answer": self.answer, "principal": self.principal}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRefused(Event):
+    """A question was answered with no, or not in time."""
+
+    type = "permission:denied"
+    question_id: str
+    why: str
+    principal: str
+
+    def payload(self) -> dict[str, Any]:
+        """Which question, why and by whom."""
+        return {"id": self.question_id, "why": self.why, "principal": self.principal}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """A run began to work on a prompt."""
+
+    type = "agent:run_start"
+    model: str
+
+    def payload(self) -> dict[str, Any]:
+        """Which model answers."""
+        return {"model": self.model}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamChunk(Event):
+    """A piece of the answer, as the model writes it."""
+
+    type = "agent:stream_chunk"
+    text: str
+    thinking: bool = False
+
+    def payload(self) -> dict[str, Any]:
+        """The text, and whether it is thinking."""
+        return {"text": self.text, "thinking": self.thinking}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallStarted(Event):
+    """A tool call passed its checks and begins."""
+
+    type = "agent:tool_call_start"
+    call_id: str
+    tool_id: str
+    input: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """Which tool, with what."""
+        return {"call_id": self.call_id, "tool_id": self.tool_id, "input": self.input}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress(Event):
+    """A tool tells how far it is."""
+
+    type = "agent:tool_progress"
+    call_id: str
+    tool_id: str
+    message: str
+    done: float | None = None
+    total: float | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """The words and the numbers."""
+        return {
+            "call_id": self.call_id,
+            "tool_id": self.tool_id,
+            "message": self.message,
+            "done": self.done,
+            "total": self.total,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallEnded(Event):
+    """A tool call ended, well or not."""
+
+    type = "agent:tool_call_end"
+    call_id: str
+    tool_id: str
+    text: str
+    code: str | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """How it ended and what the model reads of it."""
+        return {
+            "call_id": self.call_id,
+            "tool_id": self.tool_id,
+            "text": self.text,
+            "is_error": self.code is not None,
+            "code": self.code,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished(Event):
+    """A run ended: the answer, or the error."""
+
+    type = "agent:run_end"
+    result: dict[str, Any]
+    error: GladosError | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """The result as `/api/chat` answers it, and the error if there is one."""
+        return {**self.result, "error": self.error.to_dict() if self.error else None}
+
+
+class SlowSubscriber(GladosError):
+    """A subscriber fell too far behind and was cut off."""
+
+    code = "slow_subscriber"
+
+
+class Subscription:
+    """The events of one session, or of all, for one reader; it is cut off when it falls too far behind."""
+
+    def __init__(self, bus: EventBus, session_id: str | None, max_pending: int) -> None:
+        self._bus = bus
+        self._session_id = session_id
+        self._max_pending = max_pending
+        self._pending: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._cut_off = False
+
+    def offer(self, event: Event) -> None:
+        """Take an event, if it is one that this reader wants."""
+        if self._session_id is not None and event.session_id != self._session_id:
+            return
+        if len(self._pending) >= self._max_pending:
+            self._cut_off = True
+            self._bus.unsubscribe(self)
+        else:
+            self._pending.append(event)
+        self._wake.set()
+
+    async def next(self) -> Event:
+        """The next event, when there is one."""
+        while not self._pending:
+            if self._cut_off:
+                raise SlowSubscriber(
+                    f"More than {self._max_pending} events were waiting: read on from the entries of the session."
+                )
+            self._wake.clear()
+            await self._wake.wait()
+        return self._pending.popleft()
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Event:
+        return await self.next()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bus.unsubscribe(self)
+
+
+class EventBus:
+    """Tells every subscriber what happened; publishing never waits."""
+
+    def __init__(self) -> None:
+        self._subscriptions: set[Subscription] = set()
+
+    def publish(self, event: Event) -> None:
+        """Tell everybody who listens now."""
+        for subscription in tuple(self._subscriptions):
+            subscription.offer(event)
+
+    def subscribe(self, session_id: str | None = None, *, max_pending: int = MAX_PENDING) -> Subscription:
+        """Listen from now on; use it in a `with` block."""
+        subscription = Subscription(self, session_id, max_pending)
+        self._subscriptions.add(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop listening."""
+        self._subscriptions.discard(subscription)

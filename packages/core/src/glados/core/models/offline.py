@@ -1,0 +1,104 @@
+"""The model that answers when none is configured: it runs tools from plain commands and says how to get a real one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage
+from glados.core.model import ModelDelta, ModelDone, ModelRequest, TextDelta, ToolCallDelta
+from glados.core.sessions import new_id
+
+CONFIGURE = (
+    "To talk to a real model, set OPENAI_API_KEY (and MODEL_NORMAL), or OPENAI_BASE_URL for a compatible server."
+)
+_FETCH = re.compile(
+    r"(?:please\s+)?(?:fetch|get|read|open)\s+(?P<url>\S+)(?:\s+as\s+(?P<mode>html|markdown|links))?[\s.!]*", re.I
+)
+_ALLOW = re.compile(r"(?:please\s+)?allow\s+(?P<domain>\S+?)[\s!]*", re.I)
+_CALL = re.compile(r"/call\s+(?P<tool>\S+)(?:\s+(?P<input>.*))?", re.I | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """One plain command: which tool it means and with what."""
+
+    tool_id: str
+    arguments: str
+
+
+class OfflineModel:
+    """Needs no network; understands `fetch URL [as MODE]`, `allow DOMAIN` and `/call TOOL JSON`."""
+
+    name = "offline"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+        """Turn the prompt into a tool call, or the tool's result into an answer."""
+        last = request.messages[-1]
+        tools = {tool.id for tool in request.tools}
+        if last.role == "tool":
+            async for delta in _say(_answer(last)):
+                yield delta
+            return
+        command = _command(last.text.strip())
+        if command is None or command.tool_id not in tools and not last.text.strip().startswith("/call"):
+            async for delta in _say(_help(tools)):
+                yield delta
+            return
+        yield ToolCallDelta(ToolCallPart(f"call_{new_id()[:12]}", command.tool_id, command.arguments))
+        yield ModelDone("tool_calls", Usage(), self.name)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def _say(text: str) -> AsyncIterator[ModelDelta]:
+    yield TextDelta(text)
+    yield ModelDone("end", Usage(), OfflineModel.name)
+
+
+def _command(prompt: str) -> _Command | None:
+    if match := _CALL.fullmatch(prompt):
+        return _Command(match["tool"], match["input"] or "{}")
+    if match := _FETCH.fullmatch(prompt):
+        url = match["url"] if "://" in match["url"] else f"https://{match['url']}"
+        mode = {"mode": match["mode"].lower()} if match["mode"] else {}
+        return _Command("web-fetch.fetch", json.dumps({"url": url, **mode}))
+    if match := _ALLOW.fullmatch(prompt):
+        return _Command("web-fetch.add-domain", json.dumps({"domain": match["domain"]}))
+    return None
+
+
+def _answer(message: Message) -> str:
+    return "\n\n".join(_told(part) for part in message.parts if isinstance(part, ToolResultPart))
+
+
+def _told(part: ToolResultPart) -> str:
+    """A tool's result for a person to read, with the line that helps on after a refusal."""
+    if part.is_error:
+        domain = (part.data or {}).get("domain")
+        if part.code == "domain_not_allowed" and isinstance(domain, str):
+            return f"{part.text}\nTo allow it, say: allow {domain}"
+        return part.text
+    try:
+        output: Any = json.loads(part.text)
+    except ValueError:
+        return part.text
+    if isinstance(output, Mapping):
+        content: Any = output.get("content")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if isinstance(content, str):
+            return content
+        if part.tool_id == "web-fetch.add-domain":
+            return f"{output.get('domain')} can be fetched now."  # pyright: ignore[reportUnknownMemberType]
+    return json.dumps(output, indent=2, ensure_ascii=False)
+
+
+def _help(tools: set[str]) -> str:
+    lines = ["No model is configured, so I only understand commands:"]
+    if "web-fetch.fetch" in tools:
+        lines += ["  fetch https://example.com as markdown    (or html, links)", "  allow example.com"]
+    lines += ["  /call TOOL {JSON}", f"Tools: {', '.join(sorted(tools)) or 'none'}.", CONFIGURE]
+    return "\n".join(lines)

@@ -1,0 +1,117 @@
+"""Where a tool call comes from, and what it can ask for from there: progress, questions, other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from glados.core.errors import PermissionDenied, ToolError
+from glados.core.events import Event, PermissionGranted, PermissionRefused, PermissionRequested, ToolProgress
+from glados.core.messages import ToolCallPart
+from glados.core.permissions import Answered, OnQuestion, PermissionService, Question, Rule
+from glados.core.sessions import Draft, Entry, EntryKind, new_id, timestamp
+from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags
+
+MAX_DEPTH = 8  # tools that call tools that call tools
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The session and run of a call, its tools, who is asked and who is told."""
+
+    tools: Mapping[str, Tool]
+    on_question: OnQuestion
+    publish: Callable[[Event], None]
+    record: Callable[[Draft], Awaitable[Entry]] | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    next_n: Callable[[], int] | None = None
+    approve: bool = False
+    depth: int = 0
+
+    def told(self) -> dict[str, Any]:
+        """The fields of an event that is told here but not stored."""
+        n = self.next_n() if self.next_n is not None else None
+        return {"session_id": self.session_id, "run_id": self.run_id, "n": n}
+
+    def stored(self, entry: Entry | None) -> dict[str, Any]:
+        """The fields of an event that is stored as an entry."""
+        return {"session_id": self.session_id, "run_id": self.run_id, "seq": entry.seq if entry else None}
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedHost:
+    """The host of a running call: its questions and its own calls stay in the scope of the call."""
+
+    scope: Scope
+    permissions: PermissionService
+    call_once: Callable[[ToolCallPart, Scope], Awaitable[dict[str, Any]]]
+
+    async def progress(self, ctx: ToolContext, message: str, done: float | None, total: float | None) -> None:
+        """Tell it, without storing it."""
+        told = self.scope.told()
+        event = ToolProgress(call_id=ctx.call_id, tool_id=ctx.tool_id, message=message, done=done, total=total, **told)
+        self.scope.publish(event)
+
+    async def ask(self, ctx: ToolContext, text: str) -> bool:
+        """Ask the person something of the tool's own."""
+        answered = await self._ask(ctx, {}, text, "the tool itself asks", None)
+        return answered.answer != "deny"
+
+    async def call(self, ctx: ToolContext, tool_id: str, input: Mapping[str, Any]) -> dict[str, Any]:
+        """Another tool, under the same rights; its error is raised."""
+        if self.scope.depth >= MAX_DEPTH:
+            raise ToolError(f"{tool_id} is called {MAX_DEPTH} tools deep: tools may not call each other without end.")
+        call = ToolCallPart(f"{ctx.call_id}.{new_id()[:8]}", tool_id, json.dumps(dict(input)))
+        return await self.call_once(call, replace(self.scope, depth=self.scope.depth + 1, approve=False))
+
+    async def permit(self, ctx: ToolContext, input: BaseModel, flags: ToolFlags, request: PermissionRequest) -> None:
+        """The permission phase: rules and mode, then a person."""
+        values = input.model_dump(mode="json")
+        fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
+        decision = self.permissions.decide(self.scope.session_id, ctx.tool_id, flags, {**fields, **request.fields})
+        if decision.effect == "allow" or (decision.effect == "ask" and self.scope.approve):
+            return
+        if decision.effect == "deny":
+            raise PermissionDenied(f"{ctx.tool_id} is not allowed: {decision.why}.", tool=ctx.tool_id)
+        text = request.description or f"{ctx.tool_id} with {json.dumps(values, ensure_ascii=False)}"
+        rule = Rule("allow", ctx.tool_id, dict(request.fields), "session")
+        answered = await self._ask(ctx, values, text, decision.why, rule)
+        if answered.answer == "deny":
+            raise PermissionDenied(f"{ctx.tool_id} was not allowed: {answered.why}.", tool=ctx.tool_id)
+
+    async def _ask(self, ctx: ToolContext, input: dict[str, Any], text: str, why: str, rule: Rule | None) -> Answered:
+        scope = self.scope
+        if scope.on_question == "deny":
+            return Answered("deny", "glados", _nobody_there(ctx.tool_id, why))
+        question = Question(
+            new_id(), scope.session_id, scope.run_id, ctx.call_id, ctx.tool_id, input, text, why, timestamp(), rule
+        )
+        entry = await self._record("permission_question", question.to_dict())
+        waiting = self.permissions.open(question)
+        scope.publish(PermissionRequested(question=question.to_dict(), **scope.stored(entry)))
+        answered = await self.permissions.wait(question, waiting, scope.on_question)
+        facts = {"id": question.id, "answer": answered.answer, "why": answered.why, "principal": answered.principal}
+        stored = scope.stored(await self._record("permission_answer", facts))
+        by = answered.principal
+        if answered.answer == "deny":
+            scope.publish(PermissionRefused(question_id=question.id, why=answered.why, principal=by, **stored))
+        else:
+            scope.publish(PermissionGranted(question_id=question.id, answer=answered.answer, principal=by, **stored))
+        return answered
+
+    async def _record(self, kind: EntryKind, payload: dict[str, Any]) -> Entry | None:
+        if self.scope.record is None:
+            return None
+        return await self.scope.record(Draft(kind, payload, self.scope.run_id))
+
+
+def _nobody_there(tool_id: str, why: str) -> str:
+    return (
+        f"a person has to allow it ({why}) and nobody can be asked here; allow this one call (--yes on the command line,"
+        f" approve in a request), or every such call with PERMISSIONS_ALLOW={tool_id}"
+    )
