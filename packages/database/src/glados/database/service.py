@@ -1,0 +1,140 @@
+"""DatabaseService: short sessions that read, write, and write again after a lost race."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from glados.database.errors import Conflict, NestedTransaction, ReadOnlySession
+from glados.database.migrations import Migrations
+from glados.database.migrator import in_thread
+from glados.database.settings import DatabaseSettings
+from glados.database.urls import DatabaseUrl, Kind
+
+if TYPE_CHECKING:
+    from sqlmodel.ext.asyncio.session import AsyncSession
+
+    from glados.database.engines import Engines
+
+T = TypeVar("T")
+
+WRITE_TRIES = 50
+LONGEST_PAUSE = 0.25
+
+
+class DatabaseService:
+    """The one database that all plugins share; each has tables that begin with its section."""
+
+    def __init__(self, url: DatabaseUrl, settings: DatabaseSettings) -> None:
+        self._url = url
+        self._settings = settings
+        self._opened: Engines | None = None
+        self._writers: set[asyncio.Task[Any]] = set()
+        self._endings: set[asyncio.Task[Any]] = set()
+        self._contended = asyncio.Lock()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: DatabaseUrl, settings: DatabaseSettings) -> AsyncIterator[DatabaseService]:
+        """A service whose database was seen to work and to be ours; its connections end with the block."""
+        await in_thread(Migrations(url, settings).prepare)
+        service = cls(url, settings)
+        try:
+            yield service
+        finally:
+            await service.close()
+
+    @property
+    def kind(self) -> Kind:
+        """`sqlite` or `postgresql`."""
+        return self._url.kind
+
+    @property
+    def url(self) -> str:
+        """Where the database is, without the password."""
+        return self._url.shown
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncSession]:
+        """A session that sees one state of the database and cannot change it."""
+        async with self._session(write=False) as session:
+            yield session
+            if session.new or session.dirty or session.deleted:
+                raise ReadOnlySession(
+                    "Objects were added or changed in a session of database.read(), which would be lost:"
+                    " use database.transaction() or database.write()."
+                )
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncSession]:
+        """A session that commits when the block ends and takes everything back when it raises; keep it short.
+
+        A lost race raises `Conflict`, at any statement or at the end.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        if task in self._writers:
+            raise NestedTransaction(
+                "This task holds a transaction already, and a second one would wait for it: use its session."
+            )
+        self._writers.add(task)
+        try:
+            async with self._session(write=True) as session:
+                yield session
+                await self._finish(session.commit())
+        finally:
+            self._writers.discard(task)
+
+    async def write(self, change: Callable[[AsyncSession], Awaitable[T]]) -> T:
+        """Run `change(session)` in a transaction, and from its beginning again if it lost a race."""
+        deadline = asyncio.get_running_loop().time() + self._settings.write_timeout
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                # Those who lost go one after the other, and while they do newcomers queue behind them:
+                # otherwise a slow change would lose to quick ones again and again.
+                calm = attempt == 1 and not self._contended.locked()
+                async with contextlib.nullcontext() if calm else self._contended, self.transaction() as session:
+                    return await change(session)
+            except Conflict:
+                if attempt == WRITE_TRIES or asyncio.get_running_loop().time() >= deadline:
+                    raise
+            await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE, 0.002 * 2**attempt)))
+
+    async def close(self) -> None:
+        """End every connection."""
+        if self._endings:
+            await asyncio.wait(self._endings)
+        if self._opened is not None:
+            await self._opened.dispose()
+            self._opened = None
+
+    @asynccontextmanager
+    async def _session(self, *, write: bool) -> AsyncIterator[AsyncSession]:
+        # SQLAlchemy is loaded here, with the first session.
+        from glados.database.engines import open_engines, translated
+
+        if self._opened is None:
+            self._opened = open_engines(self._url, self._settings)
+        session = self._opened.session(write=write)
+        with translated(self._url):
+            try:
+                yield session
+            finally:
+                await self._finish(session.close())
+
+    async def _finish(self, ending: Coroutine[Any, Any, None]) -> None:
+        """Run a commit or a rollback to its end even if the caller is cancelled, so that no connection is left open."""
+        task = asyncio.ensure_future(ending)
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task})
+            raise

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Field, SQLModel, select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from glados.database import (
+    Conflict,
+    DatabaseBusy,
+    DatabaseService,
+    DatabaseUnavailable,
+    NestedTransaction,
+    ReadOnlySession,
+)
+from glados.database.testing import open_database, run_server
+
+
+class Counter(SQLModel, table=True):
+    __tablename__ = "counting_counters"
+    name: str = Field(primary_key=True)
+    value: int = 0
+
+
+@pytest.fixture
+def counting(make_plugin: Any) -> Any:
+    sql = "CREATE TABLE counting_counters (name VARCHAR(255) PRIMARY KEY, value INTEGER NOT NULL);"
+    return make_plugin("counting", {"2026-02-18-init.sql": f"{sql}\nINSERT INTO counting_counters VALUES ('a', 0);"})
+
+
+@pytest.fixture
+async def counters(database_url: str, counting: Any) -> AsyncIterator[DatabaseService]:
+    async with open_database(database_url, counting) as service:
+        yield service
+
+
+async def run(session: AsyncSession, statement: str) -> None:
+    await (await session.connection()).execute(text(statement))
+
+
+async def value_of(database: DatabaseService, name: str = "a") -> int | None:
+    async with database.read() as session:
+        counter = await session.get(Counter, name)
+        return counter.value if counter else None
+
+
+async def increment(session: AsyncSession) -> int:
+    counter = await session.get(Counter, "a")
+    assert counter is not None
+    # Everybody else gets a turn between the read and the write.
+    await asyncio.sleep(0)
+    counter.value += 1
+    return counter.value
+
+
+async def test_fifty_writers_that_read_and_then_write_lose_nothing(counters: DatabaseService) -> None:
+    async def writer() -> list[int]:
+        return [await counters.write(increment) for _ in range(4)]
+
+    results = await asyncio.gather(*(writer() for _ in range(50)))
+    assert await value_of(counters) == 200
+    assert sorted(value for values in results for value in values) == list(range(1, 201))
+
+
+async def test_writers_of_two_services_lose_nothing(counters: DatabaseService, database_url: str) -> None:
+    async with open_database(database_url) as other:
+        await asyncio.gather(*(service.write(increment) for service in (counters, other) for _ in range(25)))
+    assert await value_of(counters) == 50
+
+
+async def test_fifty_writers_that_create_what_is_missing_create_it_once(counters: DatabaseService) -> None:
+    async def ensure(session: AsyncSession) -> None:
+        counter = await session.get(Counter, "new")
+        await asyncio.sleep(0)
+        if counter is None:
+            session.add(Counter(name="new", value=1))
+        else:
+            counter.value += 1
+
+    await asyncio.gather(*(counters.write(ensure) for _ in range(50)))
+    assert await value_of(counters, "new") == 50
+
+
+async def test_a_transaction_that_lost_a_race_raises_conflict(database_url: str, counting: Any) -> None:
+    async with open_database(database_url, counting, busy_timeout=0.05) as database:
+        with pytest.raises(Conflict) as raised:
+            async with database.transaction() as session:
+                await increment(session)
+                await session.flush()
+                # SQLite refuses whoever comes second, PostgreSQL whoever is slower.
+                await asyncio.create_task(quick(database))
+        assert raised.value.code == "conflict"
+
+
+async def quick(database: DatabaseService) -> None:
+    """Change the same row in a task of its own; on PostgreSQL it waits for the row, so the other one must not."""
+    async with database.transaction() as session:
+        if database.kind == "postgresql":
+            await run(session, "SET LOCAL lock_timeout = '50ms'")
+        await increment(session)
+
+
+async def test_a_row_that_somebody_else_changed_since_it_was_read_is_a_conflict(counters: DatabaseService) -> None:
+    if counters.kind == "sqlite":
+        pytest.skip("SQLite lets nobody else write while a transaction is open")
+    with pytest.raises(Conflict):
+        async with counters.transaction() as session:
+            counter = await session.get(Counter, "a")
+            assert counter is not None
+            await asyncio.create_task(quick(counters))
+            counter.value = 100
+    assert await value_of(counters) == 1
+
+
+async def test_a_row_that_is_gone_is_a_conflict(counters: DatabaseService) -> None:
+    with pytest.raises(Conflict):
+        async with counters.transaction() as session:
+            counter = await session.get(Counter, "a")
+            assert counter is not None
+            await run(session, "DELETE FROM counting_counters")
+            counter.value = 5
+
+
+async def test_write_gives_up_when_it_loses_for_too_long(database_url: str, counting: Any) -> None:
+    async def lose(session: AsyncSession) -> None:
+        raise Conflict("Lost.")
+
+    async with open_database(database_url, counting, write_timeout=0.05) as database:
+        with pytest.raises(Conflict):
+            await database.write(lose)
+
+
+async def test_write_runs_again_from_the_beginning_after_a_lost_race(counters: DatabaseService) -> None:
+    seen: list[int] = []
+
+    async def lose_twice(session: AsyncSession) -> int:
+        value = await increment(session)
+        await session.flush()
+        seen.append(value)
+        if len(seen) < 3:
+            raise Conflict("Lost.")
+        return value
+
+    assert await counters.write(lose_twice) == 1
+    assert seen == [1, 1, 1]
+    assert await value_of(counters) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO counting_counters VALUES ('b', 1)",
+        "UPDATE counting_counters SET value = 9",
+        "DELETE FROM counting_counters",
+        "CREATE TABLE counting_more (x INTEGER)",
+        "DROP TABLE counting_counters",
+    ],
+)
+async def test_a_reading_session_cannot_write(counters: DatabaseService, statement: str) -> None:
+    with pytest.raises(ReadOnlySession, match="use database.transaction"):
+        async with counters.read() as session:
+            await run(session, statement)
+    assert await value_of(counters) == 0
+
+
+@pytest.mark.parametrize("flush", [True, False])
+async def test_objects_added_to_a_reading_session_are_an_error_and_not_lost_silently(
+    counters: DatabaseService, flush: bool
+) -> None:
+    with pytest.raises(ReadOnlySession):
+        async with counters.read() as session:
+            session.add(Counter(name="b"))
+            if flush:
+                await session.flush()
+
+
+async def test_a_reading_session_sees_one_state_throughout(counters: DatabaseService) -> None:
+    async with counters.read() as session:
+        first = (await session.exec(select(Counter.value))).all()
+        await counters.write(increment)
+        assert (await session.exec(select(Counter.value))).all() == first
+    assert await value_of(counters) == 1
+
+
+async def test_an_exception_takes_everything_back(counters: DatabaseService) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with counters.transaction() as session:
+            await increment(session)
+            await session.flush()
+            raise ZeroDivisionError
+    assert await value_of(counters) == 0
+
+
+async def test_a_plugins_own_database_error_stays_what_it_is(counters: DatabaseService) -> None:
+    with pytest.raises(IntegrityError):
+        async with counters.transaction() as session:
+            session.add(Counter(name="a"))
+    assert await value_of(counters) == 0
+
+
+async def test_cancellation_takes_everything_back_and_frees_the_database(counters: DatabaseService) -> None:
+    written = asyncio.Event()
+
+    async def stuck() -> None:
+        async with counters.transaction() as session:
+            await increment(session)
+            await session.flush()
+            written.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(stuck())
+    await written.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await counters.write(increment) == 1
+    gc.collect()
+
+
+async def test_many_cancelled_writers_leave_a_usable_database(counters: DatabaseService) -> None:
+    tasks = [asyncio.create_task(counters.write(increment)) for _ in range(30)]
+    for turn, task in enumerate(tasks):
+        await asyncio.sleep(0)
+        if turn % 2:
+            task.cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    finished = sum(isinstance(result, int) for result in results)
+    assert finished >= 15
+    # A cancelled writer whose commit had begun may have been counted, an unfinished one may not.
+    assert finished <= (await value_of(counters) or 0) <= 30
+    gc.collect()
+
+
+async def test_a_transaction_inside_a_transaction_is_refused_at_once(counters: DatabaseService) -> None:
+    async with counters.transaction():
+        with pytest.raises(NestedTransaction, match="use its session"):
+            await counters.write(increment)
+    assert await counters.write(increment) == 1
+
+
+async def test_objects_stay_usable_after_their_session(counters: DatabaseService) -> None:
+    async with counters.transaction() as session:
+        counter = await session.get(Counter, "a")
+    assert counter is not None
+    assert counter.value == 0
+
+
+async def test_no_free_connection_is_told_with_what_to_do(database_url: str, counting: Any) -> None:
+    async with open_database(database_url, counting, pool_size=1, pool_timeout=0.05) as database, AsyncExitStack() as stack:
+        session = await stack.enter_async_context(database.read())
+        await session.exec(select(Counter))
+        with pytest.raises(DatabaseBusy, match="DATABASE_POOL_SIZE"):
+            await value_of(database)
+
+
+async def test_it_says_its_kind_and_where_it_is_without_the_password(database: DatabaseService, database_url: str) -> None:
+    assert database_url.startswith(database.kind)
+    assert database.url == database_url
+
+
+async def test_references_are_enforced(database_url: str, make_plugin: Any) -> None:
+    family = make_plugin(
+        "family",
+        {
+            "2026-01-01-init.sql": "CREATE TABLE family_parents (id INTEGER PRIMARY KEY);\n"
+            "CREATE TABLE family_children (id INTEGER PRIMARY KEY, parent INTEGER NOT NULL REFERENCES family_parents (id));"
+        },
+    )
+    async with open_database(database_url, family) as database:
+        with pytest.raises(IntegrityError):
+            async with database.transaction() as session:
+                await run(session, "INSERT INTO family_children VALUES (1, 1)")
+
+
+async def test_a_server_that_went_away_is_an_error_and_one_that_came_back_works(counting: Any) -> None:
+    async with AsyncExitStack() as stack:
+        with run_server() as server:
+            database = await stack.enter_async_context(open_database(server.url(), counting))
+            assert await value_of(database) == 0
+        with pytest.raises(DatabaseUnavailable, match="cannot be used"):
+            await value_of(database)
+
+
+async def test_connections_that_the_server_cut_are_replaced(
+    postgresql_server: Any, counting: Any
+) -> None:
+    with postgresql_server.database() as url:
+        async with open_database(url, counting) as database, open_database(url) as other:
+            assert await value_of(database) == 0
+            async with other.read() as session:
+                await run(
+                    session,
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+                )
+            assert await database.write(increment) == 1
