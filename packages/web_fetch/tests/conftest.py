@@ -37,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(name, hostile_cases(name.removesuffix("_case")))
 
 
-def reply(body: bytes | str = b"", status: str = "200 OK", headers: Iterable[tuple[str, str]] = ()) -> bytes:
+def make_reply(body: bytes | str = b"", status: str = "200 OK", headers: Iterable[tuple[str, str]] = ()) -> bytes:
     """A whole HTTP response; text/html unless the headers say otherwise."""
     content = body.encode() if isinstance(body, str) else body
     pairs = [*headers]
@@ -47,8 +47,21 @@ def reply(body: bytes | str = b"", status: str = "200 OK", headers: Iterable[tup
     return f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + content
 
 
-def redirect(location: str, status: str = "302 Found") -> bytes:
-    return reply(status=status, headers=[("Location", location)])
+def make_redirect(location: str, status: str = "302 Found") -> bytes:
+    return make_reply(status=status, headers=[("Location", location)])
+
+
+Reply = Callable[..., bytes]
+
+
+@pytest.fixture
+def reply() -> Reply:
+    return make_reply
+
+
+@pytest.fixture
+def redirect() -> Reply:
+    return make_redirect
 
 
 @dataclass
@@ -179,3 +192,22 @@ class Fetcher:
     async def get(self, url: str) -> Response:
         async with asyncio.timeout(self.settings.timeout):
             return await self.client.get(parse_url(url), self.admit)
+
+
+@pytest.fixture
+def fetcher() -> type[Fetcher]:
+    return Fetcher
+
+
+@pytest.fixture
+def tls_server() -> ssl.SSLContext:
+    """What a site needs to be good.test or one of *.sub.test."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(HERE / "good.test.pem")
+    return context
+
+
+@pytest.fixture
+def tls_client() -> ssl.SSLContext:
+    """A client that trusts the sites of these tests and nobody else."""
+    return ssl.create_default_context(cafile=HERE / "good.test.pem")
