@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AsyncioOnly:
-    """Runs async tests on asyncio, whatever else is installed; tests that do not use `anyio_backend` are not touched."""
+    """Runs async tests on asyncio, whatever else is installed; tests without `anyio_backend` are not touched."""
 
     @pytest.fixture(scope="session")
     @staticmethod

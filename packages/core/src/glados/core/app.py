@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
 
@@ -64,7 +64,7 @@ class App:
         environ: Mapping[str, str] | None = None,
         store: SessionStore | None = None,
         services: Callable[[Services], None] | None = None,
-    ) -> AsyncIterator[App]:
+    ) -> AsyncGenerator[App]:
         """Open an app on the installed plugins, or on those that are given; it is stopped when the block ends."""
         effective = Settings(layers, environ, settings)
         candidates = discovery.installed() if plugins is None else discovery.given(plugins)

@@ -97,7 +97,8 @@ def discover(candidates: Iterable[Candidate], settings: Settings) -> Discovery:
         raise InvalidSetting(" ".join(error.message for error in wrong), settings=[error.data for error in wrong])
     if missing := [id for id in options.load or () if id not in seen]:
         raise ConfigurationError(
-            f"PLUGINS_LOAD names {', '.join(map(repr, missing))}, which is not installed: there are {', '.join(seen) or 'none'}."
+            f"PLUGINS_LOAD names {', '.join(map(repr, missing))}, which is not installed:"
+            f" there are {', '.join(seen) or 'none'}."
         )
     found.plugins = _in_order(loaded, found)
     return found

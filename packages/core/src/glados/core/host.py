@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 from glados.core import foreign
 from glados.core.discovery import Discovery, PluginsSettings, missing_requirement
@@ -145,7 +145,7 @@ async def _migrate(services: Services, plugin: Plugin[Any]) -> None:
 def _check(plugin: Plugin[Any], part: Prepare) -> None:
     """Whether what a plugin appended can be used."""
     seen: set[str] = set()
-    for tool in part.tools:
+    for tool in cast("list[object]", part.tools):
         if not isinstance(tool, Tool):
             raise PluginError(f"It appended {tool!r} to the tools, which is no Tool: decorate it with @tool(…).")
         if not tool.id.startswith(f"{plugin.id}."):
@@ -153,6 +153,6 @@ def _check(plugin: Plugin[Any], part: Prepare) -> None:
         if tool.id in seen:
             raise PluginError(f"It has two tools with the id {tool.id!r}.")
         seen.add(tool.id)
-    for item in part.context:
+    for item in cast("list[object]", part.context):
         if not isinstance(item, str):
             raise PluginError(f"It appended {item!r} to the context, which is no text.")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class ForbiddenAddress:
     """An address and port that no tool may connect to, whatever else is allowed.
 
-    Whoever listens adds its own with `services.add(ForbiddenAddress, …)`; whoever connects obeys `services.all(ForbiddenAddress)`.
+    Whoever listens adds its own with `services.add(ForbiddenAddress, …)`; whoever connects obeys
+    `services.all(ForbiddenAddress)`.
     """
 
     host: str

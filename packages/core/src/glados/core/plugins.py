@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal
+from typing import Any, ClassVar, Generic, Literal, cast
 
 import pluggy
 from pydantic import BaseModel
@@ -106,16 +106,17 @@ def check_class(id: str, candidate: Any) -> type[Plugin[Any]]:
     """What an entry point named, if it is a plugin of that id."""
     if not (isinstance(candidate, type) and issubclass(candidate, Plugin)):
         raise PluginError(f"Its entry point names {candidate!r}, which is no subclass of glados.core.Plugin.")
-    own = getattr(candidate, "id", None)
+    plugin = cast("type[Plugin[Any]]", candidate)
+    own = getattr(plugin, "id", None)
     if own != id:
-        raise PluginError(f"Its entry point is named {id!r}, but {candidate.__name__}.id is {own!r}: make them equal.")
+        raise PluginError(f"Its entry point is named {id!r}, but {plugin.__name__}.id is {own!r}: make them equal.")
     if not PLUGIN_ID.fullmatch(id):
         raise PluginError(f"{id!r} is no plugin id: use lower-case letters, digits and single hyphens.")
     for name in ("requires", "after"):
-        value = getattr(candidate, name)
+        value = getattr(plugin, name)
         if isinstance(value, str) or not all(isinstance(item, str) for item in value):
-            raise PluginError(f"{candidate.__name__}.{name} is {value!r}: write a tuple of plugin ids.")
-    return candidate
+            raise PluginError(f"{plugin.__name__}.{name} is {value!r}: write a tuple of plugin ids.")
+    return plugin
 
 
 def register(manager: pluggy.PluginManager, plugin: Plugin[Any]) -> None:
@@ -161,7 +162,7 @@ def _check_options(name: str, implementation: pluggy.HookImpl) -> None:
 
 
 def _told(error: pluggy.PluginValidationError, plugin: type[Plugin[Any]]) -> str:
-    """pluggy's complaint in one sentence that names the misspelt hook or argument."""
+    """The complaint of pluggy in one sentence that names the misspelt hook or argument."""
     for name, function in inspect.getmembers(plugin, inspect.isfunction):
         if not _marked(function):
             continue

@@ -112,6 +112,6 @@ class ScopedHost:
 
 def _nobody_there(tool_id: str, why: str) -> str:
     return (
-        f"a person has to allow it ({why}) and nobody can be asked here; allow this one call (--yes on the command line,"
-        f" approve in a request), or every such call with PERMISSIONS_ALLOW={tool_id}"
+        f"a person has to allow it ({why}) and nobody can be asked here; allow this one call (--yes on the command"
+        f" line, approve in a request), or every such call with PERMISSIONS_ALLOW={tool_id}"
     )

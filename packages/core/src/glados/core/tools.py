@@ -121,7 +121,7 @@ class Tool:
     def flags(self, input: BaseModel | None = None) -> ToolFlags:
         """The flags for one input; without one, or where a flag's function raises, a flag counts as unsafe."""
         read_only = _flag(self.read_only, input, unsafe=False)
-        destructive = _flag(self.destructive, input, unsafe=True) if self.destructive is not _FOLLOWS else not read_only
+        destructive = _flag(self.destructive, input, unsafe=True) if self.destructive is not _follows else not read_only
         return ToolFlags(
             read_only=read_only,
             destructive=destructive,
@@ -171,7 +171,7 @@ class _Wrapped(BaseModel):
     """The base of output models made for results that are no object."""
 
 
-def _FOLLOWS(_input: Any) -> bool:
+def _follows(_input: Any) -> bool:
     """The mark of `destructive` where the author said nothing: it follows from `read_only`."""
     return True
 
@@ -198,7 +198,7 @@ def tool(
     """
     if not TOOL_ID.fullmatch(id):
         raise PluginError(f"{id!r} is no tool id: write it as 'plugin-id.tool-name', in lower case.", tool=id)
-    names_in_scope = sys._getframe(1).f_locals  # hints may name models that are local to the caller
+    names_in_scope = sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage] # hints may name models that are local to the caller
 
     def decorate(function: Callable[..., Any]) -> Tool:
         description = inspect.getdoc(function)
@@ -213,7 +213,7 @@ def tool(
             input_model=input_model,
             output_model=_output_model(id, hints),
             read_only=read_only,
-            destructive=_FOLLOWS if destructive is None else destructive,
+            destructive=_follows if destructive is None else destructive,
             concurrent=concurrent,
             idempotent=idempotent,
             open_world=open_world,
@@ -264,16 +264,16 @@ def _input_model(id: str, function: Callable[..., Any], hints: dict[str, Any]) -
             raise PluginError(f"Tool {id!r}: parameter {name!r} needs a type hint of its own.", tool=id)
         fields[name] = (hints[name], ... if parameter.default is parameter.empty else parameter.default)
     title = f"{_title(id)}Input"
-    return False, cast("type[BaseModel]", create_model(title, __config__=ConfigDict(extra="forbid"), **fields))
+    return False, create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
 
 
 def _output_model(id: str, hints: dict[str, Any]) -> type[BaseModel]:
-    hint = hints["return"]
+    hint = cast("object", hints["return"])
     if isinstance(hint, type) and issubclass(hint, BaseModel):
         return hint
     if (get_origin(hint) or hint) is dict or is_typeddict(hint):
-        return RootModel[hint]
-    return create_model(f"{_title(id)}Output", __base__=_Wrapped, result=(hint, ...))
+        return RootModel[cast("Any", hint)]
+    return create_model(f"{_title(id)}Output", __base__=_Wrapped, result=(cast("Any", hint), ...))
 
 
 def _title(id: str) -> str:

@@ -65,7 +65,7 @@ class Answer:
         self._thinking = False
 
     def feed(self, piece: bytes) -> Iterator[ModelDelta]:
-        """The deltas of a piece of the stream; text that arrived together is one of them."""
+        """The deltas of a piece of the stream; text that arrives in one piece is told in one."""
         lines = (self._rest + piece).split(b"\n")
         self._rest = lines.pop()
         for line in lines:

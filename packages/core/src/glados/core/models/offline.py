@@ -16,10 +16,11 @@ CONFIGURE = (
     "To talk to a real model, set OPENAI_API_KEY (and MODEL_NORMAL), or OPENAI_BASE_URL for a compatible server."
 )
 _FETCH = re.compile(
-    r"(?:please\s+)?(?:fetch|get|read|open)\s+(?P<url>\S+)(?:\s+as\s+(?P<mode>html|markdown|links))?[\s.!]*", re.I
+    r"(?:please\s+)?(?:fetch|get|read|open)\s+(?P<url>\S+)(?:\s+as\s+(?P<mode>html|markdown|links))?[\s.!]*",
+    re.IGNORECASE,
 )
-_ALLOW = re.compile(r"(?:please\s+)?allow\s+(?P<domain>\S+?)[\s!]*", re.I)
-_CALL = re.compile(r"/call\s+(?P<tool>\S+)(?:\s+(?P<input>.*))?", re.I | re.DOTALL)
+_ALLOW = re.compile(r"(?:please\s+)?allow\s+(?P<domain>\S+?)[\s!]*", re.IGNORECASE)
+_CALL = re.compile(r"/call\s+(?P<tool>\S+)(?:\s+(?P<input>.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class OfflineModel:
                 yield delta
             return
         command = _command(last.text.strip())
-        if command is None or command.tool_id not in tools and not last.text.strip().startswith("/call"):
+        if command is None or (command.tool_id not in tools and not last.text.strip().startswith("/call")):
             async for delta in _say(_help(tools)):
                 yield delta
             return

@@ -37,14 +37,6 @@ class _Sdk:
     transport_errors: tuple[type[Exception], ...]
 
 
-def _import_sdk() -> tuple[Any, Any]:
-    """The only import of the SDK: it takes a third of a second."""
-    import httpx2
-    import openai
-
-    return openai, httpx2
-
-
 class OpenAIModel:
     """A model of a service with OpenAI's chat completions API.
 
@@ -79,7 +71,7 @@ class OpenAIModel:
         return self._name or "the first model of the service"
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
-        """Answer one request; what arrives from the socket together is told together."""
+        """Answer one request."""
         sdk, name = await self._open()
         failures = self._failures()
         chat = ChatRequest.of(request)
@@ -126,16 +118,22 @@ class OpenAIModel:
             return self._sdk, self._name
         async with self._opening:
             if self._sdk is None:
-                self._sdk = self._connect(*await asyncio.to_thread(_import_sdk))
+                self._sdk = await asyncio.to_thread(self._connect)
             if not self._name:
                 self._name = await self._first_model(self._sdk)
             return self._sdk, self._name
 
-    def _connect(self, openai: Any, httpx2: Any) -> _Sdk:
-        options = {} if self._timeout is None else {"timeout": self._timeout}
+    def _connect(self) -> _Sdk:
+        """Import the SDK and make its client, in a thread: together they take almost half a second."""
+        import httpx2
+        import openai
+
         try:
             client = openai.AsyncOpenAI(
-                api_key=self._api_key or _NO_KEY, base_url=self._base_url, max_retries=self._max_retries, **options
+                api_key=self._api_key or _NO_KEY,
+                base_url=self._base_url,
+                max_retries=self._max_retries,
+                timeout=openai.not_given if self._timeout is None else self._timeout,
             )
         except httpx2.InvalidURL as error:
             raise self._failures().unreachable(error) from None
