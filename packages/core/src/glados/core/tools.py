@@ -271,7 +271,7 @@ def _output_model(id: str, hints: dict[str, Any]) -> type[BaseModel]:
     hint = cast("object", hints["return"])
     if isinstance(hint, type) and issubclass(hint, BaseModel):
         return hint
-    if (get_origin(hint) or hint) is dict or is_typeddict(hint):
+    if (get_origin(hint) or hint) is dict or is_typeddict(hints["return"]):
         return RootModel[cast("Any", hint)]
     return create_model(f"{_title(id)}Output", __base__=_Wrapped, result=(cast("Any", hint), ...))
 
