@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def unprivileged() -> Callable[[], AbstractContextManager[None]]:
     """A block in which root has the rights of anybody: root may write whatever the mode of a file says."""
 
     @contextmanager
-    def drop() -> Iterator[None]:
+    def drop() -> Generator[None]:
         if os.geteuid() != 0:
             yield
             return

@@ -3,6 +3,10 @@
 This module imports yoyo, so it is loaded only when there is something to apply or to take back.
 """
 
+# yoyo and sqlparse have no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import getpass
@@ -100,7 +104,7 @@ class _PostgresqlBackend(_Ledger, PostgresqlPsycopgBackend):
 
 
 def open_backend(connection: Any, kind: Kind) -> Any:
-    """yoyo's backend on a connection whose statements stand alone; yoyo's tables are there afterwards."""
+    """A backend of yoyo on a connection whose statements stand alone; yoyo's tables are there afterwards."""
     backend = _SqliteBackend(connection) if kind == "sqlite" else _PostgresqlBackend(connection)
     backend.prepare()
     return backend

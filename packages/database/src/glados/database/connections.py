@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,14 +28,14 @@ class Connection(Protocol):
 
 
 @contextmanager
-def connect(url: DatabaseUrl, settings: DatabaseSettings) -> Iterator[Any]:
+def connect(url: DatabaseUrl, settings: DatabaseSettings) -> Generator[Any]:
     """A connection in which every statement stands alone; errors of the driver become sentences."""
     with told(url), closing(_open(url, settings)) as connection:
         yield connection
 
 
 @contextmanager
-def told(url: DatabaseUrl) -> Iterator[None]:
+def told(url: DatabaseUrl) -> Generator[None]:
     """Turn a driver's error into one that says where the database is and what to do."""
     try:
         yield

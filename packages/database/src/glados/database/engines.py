@@ -5,7 +5,7 @@ This module imports SQLAlchemy and SQLModel, so it is loaded with the first sess
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +53,8 @@ def open_engines(url: DatabaseUrl, settings: DatabaseSettings) -> Engines:
     """The engines of a database; they connect when they are first used."""
     if url.kind == "sqlite":
         return Engines(
-            _sqlite(url, settings, "rw", _PRAGMAS, "BEGIN IMMEDIATE"), _sqlite(url, settings, "ro", _READ_PRAGMAS, "BEGIN")
+            _sqlite(url, settings, "rw", _PRAGMAS, "BEGIN IMMEDIATE"),
+            _sqlite(url, settings, "ro", _READ_PRAGMAS, "BEGIN"),
         )
     from psycopg.conninfo import conninfo_to_dict
 
@@ -110,7 +111,7 @@ def _pool(settings: DatabaseSettings) -> dict[str, Any]:
 
 
 @contextmanager
-def translated(url: DatabaseUrl) -> Iterator[None]:
+def translated(url: DatabaseUrl) -> Generator[None]:
     """Turn what SQLAlchemy raises into errors that say who must act; what is the plugin's own passes."""
     try:
         yield
@@ -149,7 +150,8 @@ def _sqlite_meaning(url: DatabaseUrl, name: str, cause: object) -> GladosError |
         return _read_only()
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOTADB")):
         return DatabaseUnavailable(
-            f"The database file {str(url.path)!r} cannot be used: {cause}. Look at the file and its disk.", url=url.shown
+            f"The database file {str(url.path)!r} cannot be used: {cause}. Look at the file and its disk.",
+            url=url.shown,
         )
     return None
 

@@ -1,17 +1,17 @@
 """What can go wrong with the database, split by who must act.
 
-    ConfigurationError
-    ├── DatabaseUnavailable        the operator: it cannot be reached, opened or written
-    └── ForeignDatabase            the operator: it holds the tables of somebody else
-    PluginError
-    ├── ReadOnlySession            the author: a write inside `database.read()`
-    ├── NestedTransaction          the author: a transaction inside a transaction
-    └── MigrationError
-        ├── PendingMigrations          the operator runs `glados db migrate`
-        ├── UnknownMigrations          the operator installs the version that made them
-        └── NoRollback                 the author writes a rollback file
-    Conflict                       a lost race: try again
-    └── DatabaseBusy                   no connection became free in time
+ConfigurationError
+├── DatabaseUnavailable        the operator: it cannot be reached, opened or written
+└── ForeignDatabase            the operator: it holds the tables of somebody else
+PluginError
+├── ReadOnlySession            the author: a write inside `database.read()`
+├── NestedTransaction          the author: a transaction inside a transaction
+└── MigrationError
+    ├── PendingMigrations          the operator runs `glados db migrate`
+    ├── UnknownMigrations          the operator installs the version that made them
+    └── NoRollback                 the author writes a rollback file
+Conflict                       a lost race: try again
+└── DatabaseBusy                   no connection became free in time
 """
 
 from __future__ import annotations

@@ -34,7 +34,9 @@ def read_folder(plugin: type[Plugin[Any]]) -> tuple[MigrationFile, ...]:
             f"Plugin {plugin.id!r} has no folder {str(folder)!r}: create it, and see that its package data has *.sql.",
             plugin=plugin.id,
         )
-    names = sorted(path.name for path in folder.iterdir() if path.suffix in (".sql", ".py") and path.name[0] not in "._")
+    names = sorted(
+        path.name for path in folder.iterdir() if path.suffix in (".sql", ".py") and path.name[0] not in "._"
+    )
     scripts = [name for name in names if name.endswith(".py") or name.startswith("post-apply")]
     if scripts:
         raise MigrationError(
@@ -44,7 +46,9 @@ def read_folder(plugin: type[Plugin[Any]]) -> tuple[MigrationFile, ...]:
         )
     files = [name for name in names if not name.endswith(ROLLBACK_SUFFIX)]
     _check_rollbacks(plugin, files, [name for name in names if name.endswith(ROLLBACK_SUFFIX)])
-    migrations = tuple(MigrationFile(f"{plugin.section()}.{name.removesuffix('.sql')}", folder / name) for name in files)
+    migrations = tuple(
+        MigrationFile(f"{plugin.section()}.{name.removesuffix('.sql')}", folder / name) for name in files
+    )
     for migration in migrations:
         if len(migration.id) > LONGEST_ID:
             raise MigrationError(f"The name {migration.path.name!r} is too long: shorten it.", plugin=plugin.id)

@@ -14,7 +14,7 @@ LOG_TABLE = "glados_migrations_log"
 VERSION_TABLE = "glados_migrations_version"
 
 _RELATIONS: dict[Kind, str] = {
-    "sqlite": r"SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'",
     # What an extension brought is nobody's table.
     "postgresql": """
         SELECT relname FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -23,6 +23,8 @@ _RELATIONS: dict[Kind, str] = {
                         WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
     """,
 }
+
+_MARKS = f"SELECT migration_id FROM {LEDGER_TABLE} ORDER BY applied_at_utc, migration_id"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,7 @@ def read_ledger(connection: Connection, url: DatabaseUrl) -> Ledger:
     """The marks; a database with tables of somebody else and no ledger of ours is refused."""
     found = relations(connection, url.kind)
     if LEDGER_TABLE in found:
-        rows = connection.execute(f"SELECT migration_id FROM {LEDGER_TABLE} ORDER BY applied_at_utc, migration_id")
-        return Ledger(tuple(str(row[0]) for row in rows.fetchall()))
+        return Ledger(tuple(str(row[0]) for row in connection.execute(_MARKS).fetchall()))
     if found:
         names = sorted(found)
         shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -19,7 +19,7 @@ LOCK_KEY = int.from_bytes(b"glados", "big")
 
 
 @contextmanager
-def file_lock(database: Path, timeout: float, stop: Event) -> Iterator[None]:
+def file_lock(database: Path, timeout: float, stop: Event) -> Generator[None]:
     """Hold the lock of a SQLite file; the lock's own file stays, since removing it would let two in."""
     # Two names of one file must mean one lock.
     path = database.resolve()
@@ -40,7 +40,7 @@ def file_lock(database: Path, timeout: float, stop: Event) -> Iterator[None]:
 
 
 @contextmanager
-def server_lock(connection: Any, timeout: float, stop: Event) -> Iterator[None]:
+def server_lock(connection: Any, timeout: float, stop: Event) -> Generator[None]:
     """Hold the lock of a PostgreSQL database in the session that migrates, so that both end together."""
     _wait(lambda: bool(connection.execute(f"SELECT pg_try_advisory_lock({LOCK_KEY})").fetchone()[0]), timeout, stop)
     try:
@@ -56,7 +56,7 @@ def _wait(attempt: Callable[[], bool], timeout: float, stop: Event) -> None:
     while not attempt():
         if time.monotonic() >= deadline:
             raise MigrationError(
-                f"Another process has been migrating the database for {timeout:g} s: wait for it to end and start again."
+                f"Another process has been migrating the database for {timeout:g} s: start again when it has ended."
             )
         if stop.wait(POLL_SECONDS):
             raise MigrationError("The migration was stopped while it waited for another process.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
@@ -114,7 +114,7 @@ class Migrations:
                     backend.unmark_one(loaded[id])
 
     @contextmanager
-    def _locked(self, stop: Event) -> Iterator[tuple[Any, Any]]:
+    def _locked(self, stop: Event) -> Generator[tuple[Any, Any]]:
         """A connection and yoyo's backend on it, while no other process migrates."""
         # yoyo is loaded here, where there is something to do: a start with nothing to do is cheap.
         from glados.database.backends import open_backend
@@ -139,7 +139,7 @@ class Migrations:
     @contextmanager
     def _step(
         self, plugin: type[Plugin[Any]], migration: Any, what: str, connection: Any, backend: Any
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         """One transaction around a migration and its mark, with the checks that end it."""
         kind = self._url.kind
         try:

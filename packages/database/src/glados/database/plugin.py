@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from glados.core.hookspecs import hookimpl
@@ -27,7 +27,7 @@ class DatabasePlugin(Plugin[DatabaseSettings]):
         url = settings.location(services.get(GladosSettings).data_dir)
 
         @asynccontextmanager
-        async def open_database() -> AsyncIterator[DatabaseService]:
+        async def open_database() -> AsyncGenerator[DatabaseService]:
             async with DatabaseService.open(url, settings) as database:
                 yield database
 

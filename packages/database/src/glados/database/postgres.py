@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ class PostgresServer:
         return f"postgresql://postgres@/{database}?host={self.folder}"
 
     @contextmanager
-    def database(self) -> Iterator[str]:
+    def database(self) -> Generator[str]:
         """The address of a new, empty database, which is dropped at the end."""
         import psycopg
 
@@ -64,13 +64,13 @@ def find_binaries() -> Path | None:
 
 
 @contextmanager
-def run_server() -> Iterator[PostgresServer]:
+def run_server() -> Generator[PostgresServer]:
     """Start a server and stop it at the end of the block."""
     binaries = find_binaries()
     if binaries is None:
         raise RuntimeError(INSTALL)
     # A socket's path is at most 107 characters long, so the folder of the platform may be too deep.
-    folder = Path(tempfile.mkdtemp(prefix="glados-pg-", dir="/tmp"))  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="glados-pg-", dir="/tmp"))
     keeper = subprocess.Popen(
         [sys.executable, __file__, str(binaries), str(folder)],
         stdin=subprocess.PIPE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,7 +39,7 @@ class DatabaseService:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: DatabaseUrl, settings: DatabaseSettings) -> AsyncIterator[DatabaseService]:
+    async def open(cls, url: DatabaseUrl, settings: DatabaseSettings) -> AsyncGenerator[DatabaseService]:
         """A service whose database was seen to work and to be ours; its connections end with the block."""
         await in_thread(Migrations(url, settings).prepare)
         service = cls(url, settings)
@@ -59,7 +59,7 @@ class DatabaseService:
         return self._url.shown
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncSession]:
+    async def read(self) -> AsyncGenerator[AsyncSession]:
         """A session that sees one state of the database and cannot change it."""
         async with self._session(write=False) as session:
             yield session
@@ -70,7 +70,7 @@ class DatabaseService:
                 )
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncSession]:
+    async def transaction(self) -> AsyncGenerator[AsyncSession]:
         """A session that commits when the block ends and takes everything back when it raises; keep it short.
 
         A lost race raises `Conflict`, at any statement or at the end.
@@ -115,7 +115,7 @@ class DatabaseService:
             self._opened = None
 
     @asynccontextmanager
-    async def _session(self, *, write: bool) -> AsyncIterator[AsyncSession]:
+    async def _session(self, *, write: bool) -> AsyncGenerator[AsyncSession]:
         # SQLAlchemy is loaded here, with the first session.
         from glados.database.engines import open_engines, translated
 

@@ -33,9 +33,7 @@ class DatabaseSettings(BaseModel):
     busy_timeout: float = Field(
         default=30.0, gt=0, description="Seconds to wait on SQLite while another process writes."
     )
-    connect_timeout: int = Field(
-        default=5, ge=2, description="Seconds to wait for PostgreSQL to accept a connection."
-    )
+    connect_timeout: int = Field(default=5, ge=2, description="Seconds to wait for PostgreSQL to accept a connection.")
     write_timeout: float = Field(
         default=60.0, gt=0, description="Seconds for which a write that lost a race is tried again."
     )

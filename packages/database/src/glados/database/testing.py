@@ -5,7 +5,7 @@ The fixtures `database_url` and `database` come with the package, as a pytest pl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ __all__ = ["INSTALL", "PostgresServer", "find_binaries", "open_database", "run_s
 
 
 @asynccontextmanager
-async def open_database(url: str, *plugins: type[Plugin[Any]], **settings: Any) -> AsyncIterator[DatabaseService]:
+async def open_database(url: str, *plugins: type[Plugin[Any]], **settings: Any) -> AsyncGenerator[DatabaseService]:
     """A started service on the database at `url`, with the migrations of `plugins` applied.
 
     `settings` are fields of DatabaseSettings, such as `pool_size=1`.
