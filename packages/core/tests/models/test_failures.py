@@ -146,13 +146,15 @@ async def test_openai_needs_a_model_name() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 400, 429, 500])
-@pytest.mark.parametrize("said", [f"bad key {KEY}", "bad key sk-very**********6789", f"Authorization: Bearer {KEY}"])
-async def test_the_key_is_never_told(serve: Serve, status: int, said: str) -> None:
-    _, model = await serve([Reply(status=status, error=said)], api_key=KEY)
+@pytest.mark.parametrize("key", [KEY, "noprefix0123456789"])
+@pytest.mark.parametrize("said", ["bad key {key}", "bad key sk-very**********6789", "Authorization: Bearer {key}"])
+async def test_the_key_is_never_told(serve: Serve, status: int, key: str, said: str) -> None:
+    _, model = await serve([Reply(status=status, error=said.format(key=key))], api_key=key)
     error = await failure(model)
     everything = f"{error!r} {error} {error.to_dict()} {''.join(traceback.format_exception(error))}"
 
     assert "sk-very" not in everything
+    assert key not in everything
 
 
 async def test_credentials_in_the_address_are_never_told() -> None:

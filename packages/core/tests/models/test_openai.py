@@ -196,11 +196,14 @@ async def test_the_request_says_what_the_api_wants(serve: Serve) -> None:
     assert function["parameters"] == roll.input_schema
 
 
-async def test_a_request_without_tools_names_none(serve: Serve) -> None:
-    server, model = await serve([Reply(text="Hi")])
-    await told(model, prompt(tools=()))
+async def test_each_request_names_the_tools_that_it_has(serve: Serve) -> None:
+    server, model = await serve([Reply(text="a"), Reply(text="b"), Reply(text="c")])
+    memo: dict[str, Any] = {}
+    for tools in (TOOLS, (roll,), ()):
+        await told(model, prompt(tools=tools, memo=memo))
 
-    assert "tools" not in server.requests[0].body
+    assert [len(request.body.get("tools", ())) for request in server.requests] == [2, 1, 0]
+    assert "tools" not in server.requests[2].body
 
 
 async def test_what_is_new_in_the_history_is_added_to_what_was_sent(serve: Serve) -> None:
@@ -233,10 +236,9 @@ async def test_a_history_that_was_replaced_is_sent_anew(serve: Serve) -> None:
     server, model = await serve([Reply(text="a"), Reply(text="b")])
     memo: dict[str, Any] = {}
     await told(model, ModelRequest("", [user_message("one"), user_message("two")], TOOLS, memo=memo))
-    await told(model, ModelRequest("", [user_message("summary"), user_message("two")], (roll,), memo=memo))
+    await told(model, ModelRequest("", [user_message("summary"), user_message("two")], TOOLS, memo=memo))
 
     assert [message["content"] for message in server.requests[1].body["messages"]] == ["summary", "two"]
-    assert len(server.requests[1].body["tools"]) == 1
 
 
 async def test_the_key_is_sent_and_a_service_without_one_gets_a_dummy(serve: Serve) -> None:
