@@ -1,0 +1,1 @@
+"""What the HTTP API offers, one file a noun."""

@@ -1,0 +1,186 @@
+"""The shapes on the wire: bodies are checked against them, and the OpenAPI document is made from them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import pydantic_core
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse
+
+
+def to_json(value: object) -> bytes:
+    """JSON that every parser takes: NaN and infinity are null, half of a surrogate pair is written as an escape."""
+    try:
+        return pydantic_core.to_json(value, inf_nan_mode="null", fallback=str)
+    except ValueError:  # a lone surrogate, which UTF-8 cannot hold
+        plain = pydantic_core.to_jsonable_python(value, inf_nan_mode="null", fallback=str)
+        return json.dumps(plain, separators=(",", ":")).encode("ascii")
+
+
+class JsonResponse(JSONResponse):
+    """An answer as it is: core's values are JSON already, and checking them again would only cost time."""
+
+    def render(self, content: Any) -> bytes:
+        """The content as JSON."""
+        return to_json(content)
+
+
+class Body(BaseModel):
+    """The body of a request; a field that nobody knows is refused, because it is a typing error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ChatRequest(Body):
+    """A prompt for a new session, or for the one that `session_id` names."""
+
+    prompt: str = Field(min_length=1, description="What the agent is asked to do.")
+    session_id: str | None = Field(default=None, description="The session to go on with; a new one if left out.")
+    on_question: Literal["wait", "deny"] | None = Field(
+        default=None,
+        description="Whether a permission question waits for an answer or is denied at once; by default a stream waits"
+        " and a plain request denies.",
+    )
+    on_busy: Literal["queue", "reject"] = Field(
+        default="queue", description="Whether the prompt waits for its turn while the session is busy."
+    )
+
+
+class UsageReply(BaseModel):
+    """Tokens, all model calls of the run together."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+
+
+class ChatReply(BaseModel):
+    """How the run ended; `agent:run_end`, the last event of a stream, carries the same."""
+
+    session_id: str
+    run_id: str
+    response: str
+    stop: str = Field(description="Why the run ended: 'end' when the model was done.")
+    steps: list[dict[str, Any]] = Field(description="The model calls and tool calls of the run, in order.")
+    usage: UsageReply
+
+
+class NewSession(Body):
+    """A session to begin."""
+
+    title: str | None = Field(default=None, max_length=500)
+
+
+class SessionReply(BaseModel):
+    """A session; `seq` is the number of its last entry and `head` that entry's id."""
+
+    id: str
+    title: str | None
+    created_at: str
+    updated_at: str
+    parent_id: str | None
+    principal: str
+    seq: int
+    head: str | None
+
+
+class EntryReply(BaseModel):
+    """One line of a session's log, numbered from 1 without gaps."""
+
+    id: str
+    session_id: str
+    seq: int
+    parent_id: str | None
+    kind: str
+    payload: dict[str, Any]
+    created_at: str
+    run_id: str | None
+    principal: str
+
+
+class AbortReply(BaseModel):
+    """Whether there was a run to abort."""
+
+    aborted: bool
+
+
+class ToolReply(BaseModel):
+    """A tool as every listing shows it."""
+
+    id: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+    flags: dict[str, bool]
+
+
+class ToolCall(Body):
+    """One call of a tool; `approve` answers its permission question with yes, once."""
+
+    input: dict[str, Any] = Field(default_factory=dict)
+    approve: bool = False
+
+
+class ToolOutput(BaseModel):
+    """What the tool returned."""
+
+    output: dict[str, Any]
+
+
+class PluginReply(BaseModel):
+    """A plugin, whether it runs, and the reason if it does not."""
+
+    id: str
+    version: str | None
+    distribution: str | None
+    state: Literal["enabled", "disabled", "failed"]
+    reason: str | None
+    requires: list[str]
+
+
+class QuestionReply(BaseModel):
+    """A permission question that waits for a person."""
+
+    id: str
+    session_id: str | None
+    run_id: str | None
+    call_id: str
+    tool_id: str
+    input: dict[str, Any]
+    text: str
+    why: str
+    created_at: str
+    session_rule: str | None = Field(description="What the answer 'session' would allow from then on.")
+
+
+class AnswerRequest(Body):
+    """A person's answer."""
+
+    answer: Literal["once", "session", "deny"]
+
+
+class AnswerReply(BaseModel):
+    """The question that was answered, and how."""
+
+    id: str
+    answer: Literal["once", "session", "deny"]
+
+
+class Health(BaseModel):
+    """Whether the server is there, or ready."""
+
+    status: Literal["ok", "ready", "starting"]
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457); `code` is stable, `detail` says what to do next."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    data: dict[str, Any]
