@@ -12,8 +12,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from tests import model_server
 from tests.model_server import Call, Reply, Rule, Script, model_server_thread
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from glados.core.models.openai import OpenAIModel
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[4]))  # the scripted server serves the tests of all packages
-
 from tests.model_server import ModelServer, Reply, Script
 
 Serve = Callable[..., Awaitable[tuple[ModelServer, OpenAIModel]]]
