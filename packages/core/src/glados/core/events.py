@@ -223,6 +223,7 @@ class Subscription:
         self._pending: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._cut_off = False
+        self._closed = False
 
     def offer(self, event: Event) -> None:
         """Take an event, if it is one that this reader wants."""
@@ -236,15 +237,23 @@ class Subscription:
         self._wake.set()
 
     async def next(self) -> Event:
-        """The next event, when there is one."""
+        """The next event, when there is one; a closed subscription ends behind its last."""
         while not self._pending:
             if self._cut_off:
                 raise SlowSubscriber(
                     f"More than {self._max_pending} events were waiting: read on from the entries of the session."
                 )
+            if self._closed:
+                raise StopAsyncIteration
             self._wake.clear()
             await self._wake.wait()
         return self._pending.popleft()
+
+    def close(self) -> None:
+        """Hear nothing more; what waits can still be read."""
+        self._bus.unsubscribe(self)
+        self._closed = True
+        self._wake.set()
 
     def __aiter__(self) -> Subscription:
         return self
@@ -258,7 +267,7 @@ class Subscription:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bus.unsubscribe(self)
+        self.close()
 
 
 class EventBus:

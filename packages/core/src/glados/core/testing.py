@@ -9,20 +9,46 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from glados.core.app import App
 from glados.core.errors import GladosError
+from glados.core.events import Event, Subscription
+from glados.core.hookspecs import hookimpl
 from glados.core.messages import ToolCallPart, Usage
 from glados.core.model import Model, ModelDelta, ModelDone, ModelRequest, TextDelta, ToolCallDelta
-from glados.core.plugins import Plugin
+from glados.core.plugins import Plugin, Prepare
+from glados.core.tools import Tool
 
+E = TypeVar("E", bound=Event)
 Reply = str | ToolCallPart | Sequence["str | ToolCallPart"] | GladosError
 
 
 def call(tool_id: str, call_id: str | None = None, **input: Any) -> ToolCallPart:
     """A tool call for a scripted reply: `call("dice.roll", count=2)`."""
     return ToolCallPart(call_id or f"call_{tool_id}", tool_id, json.dumps(input))
+
+
+def plugin_of(*tools: Tool, context: Sequence[str] = ()) -> type[Plugin]:
+    """A plugin that brings these tools and nothing else; their ids say what its id is."""
+
+    class ToolsPlugin(Plugin):
+        id = tools[0].id.partition(".")[0]
+
+        @hookimpl
+        async def prepare(self, prepare: Prepare) -> None:
+            prepare.tools.extend(tools)
+            prepare.context.extend(context)
+
+    return ToolsPlugin
+
+
+async def next_of(events: Subscription, kind: type[E]) -> E:
+    """Wait for the next event of that type; those before it are passed over."""
+    async for event in events:
+        if isinstance(event, kind):
+            return event
+    raise AssertionError(f"the subscription ended before a {kind.__name__}")
 
 
 class ScriptedModel:

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from glados.core.errors import GladosError, PluginError, ToolError
+from glados.core.signatures import Wrapped, read_signature
 
 if TYPE_CHECKING:
     from glados.core.services import Services
@@ -91,7 +92,7 @@ class Tool:
     input_model: type[BaseModel]
     output_model: type[BaseModel]
     read_only: Flag
-    destructive: Flag
+    destructive: Flag | None
     concurrent: Flag
     idempotent: Flag
     open_world: bool
@@ -101,7 +102,6 @@ class Tool:
     validate: Callable[[Any], Awaitable[None] | None] | None
     permission: Callable[[Any], PermissionRequest] | None
     render: Callable[[Any], str] | None
-    is_async: bool
     whole_input: bool
     wants_context: bool
 
@@ -146,7 +146,7 @@ class Tool:
         if isinstance(value, self.output_model):
             return value
         try:
-            if issubclass(self.output_model, _Wrapped):
+            if issubclass(self.output_model, Wrapped):
                 return self.output_model.model_validate({"result": value})
             return self.output_model.model_validate(value)
         except ValidationError as error:
@@ -165,10 +165,6 @@ class Tool:
             "output_schema": self.output_schema,
             "flags": self.flags().to_dict(),
         }
-
-
-class _Wrapped(BaseModel):
-    """The base of output models made for results that are no object."""
 
 
 def _follows(_input: Any) -> bool:
@@ -204,14 +200,13 @@ def tool(
         description = inspect.getdoc(function)
         if not description:
             raise PluginError(f"Tool {id!r} has no docstring: say in one what it does, the model reads it.", tool=id)
-        hints = _hints(id, function, names_in_scope)
-        whole_input, input_model = _input_model(id, function, hints)
+        signature = read_signature(id, function, names_in_scope)
         return Tool(
             id=id,
             description=description,
             function=function,
-            input_model=input_model,
-            output_model=_output_model(id, hints),
+            input_model=signature.input_model,
+            output_model=signature.output_model,
             read_only=read_only,
             destructive=_follows if destructive is None else destructive,
             concurrent=concurrent,
@@ -223,9 +218,8 @@ def tool(
             validate=validate,
             permission=permission,
             render=render,
-            is_async=inspect.iscoroutinefunction(function),
-            whole_input=whole_input,
-            wants_context="ctx" in inspect.signature(function).parameters,
+            whole_input=signature.whole_input,
+            wants_context=signature.wants_context,
         )
 
     return decorate
@@ -237,47 +231,10 @@ def _flag(flag: Flag, input: BaseModel | None, *, unsafe: bool) -> bool:
     if input is None:
         return unsafe
     try:
-        return bool(flag(input))
-    except Exception:
+        answer: Any = flag(input)
+    except (Exception, SystemExit):
         return unsafe
-
-
-def _hints(id: str, function: Callable[..., Any], names_in_scope: dict[str, Any]) -> dict[str, Any]:
-    try:
-        hints = get_type_hints(function, localns=names_in_scope, include_extras=True)
-    except NameError as error:
-        raise PluginError(f"Tool {id!r} has a type hint that cannot be resolved: {error}.", tool=id) from None
-    if "return" not in hints:
-        raise PluginError(f"Tool {id!r} does not say what it returns: add a return type.", tool=id)
-    return hints
-
-
-def _input_model(id: str, function: Callable[..., Any], hints: dict[str, Any]) -> tuple[bool, type[BaseModel]]:
-    whole = hints.get("input")
-    if isinstance(whole, type) and issubclass(whole, BaseModel):
-        return True, whole
-    fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name == "ctx":
-            continue
-        if name not in hints or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise PluginError(f"Tool {id!r}: parameter {name!r} needs a type hint of its own.", tool=id)
-        fields[name] = (hints[name], ... if parameter.default is parameter.empty else parameter.default)
-    title = f"{_title(id)}Input"
-    return False, create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def _output_model(id: str, hints: dict[str, Any]) -> type[BaseModel]:
-    hint = cast("object", hints["return"])
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return hint
-    if (get_origin(hint) or hint) is dict or is_typeddict(hints["return"]):
-        return RootModel[cast("Any", hint)]
-    return create_model(f"{_title(id)}Output", __base__=_Wrapped, result=(cast("Any", hint), ...))
-
-
-def _title(id: str) -> str:
-    return "".join(part.capitalize() for part in re.split(r"[._-]", id))
+    return answer if answer is True or answer is False else unsafe  # a coroutine would count as yes
 
 
 @dataclass(frozen=True, slots=True)
