@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_origin, get_type_hints, is_typeddict
+from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, RootModel, create_model
+from typing_extensions import is_typeddict
 
 from glados.core.errors import PluginError
 
@@ -60,7 +61,7 @@ def _hints(id: str, function: Callable[..., Any], names_in_scope: Mapping[str, A
 
 def _is_whole_input(id: str, parameters: Parameters, hints: Mapping[str, Any]) -> bool:
     whole = hints.get("input")
-    if not (isinstance(whole, type) and issubclass(whole, BaseModel)):
+    if not _is_model(whole):
         return False
     for name in parameters:
         if name not in ("input", "ctx"):
@@ -84,12 +85,15 @@ def _input_model(id: str, parameters: Parameters, hints: Mapping[str, Any]) -> t
 
 
 def _output_model(id: str, hint: Any) -> type[BaseModel]:
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
+    if _is_model(hint):
         return hint
-    kind: Any = get_origin(hint) or hint
-    if kind is dict or is_typeddict(kind):
+    if hint is dict or get_origin(hint) is dict or is_typeddict(hint):
         return _made(id, lambda _: RootModel[hint])
     return _made(id, lambda title: create_model(f"{title}Output", __base__=Wrapped, result=(hint, ...)))
+
+
+def _is_model(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, BaseModel)
 
 
 def _made(id: str, make: Callable[[str], type[BaseModel]]) -> type[BaseModel]:

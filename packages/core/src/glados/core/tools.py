@@ -121,10 +121,10 @@ class Tool:
     def flags(self, input: BaseModel | None = None) -> ToolFlags:
         """The flags for one input; without one, or where a flag's function raises, a flag counts as unsafe."""
         read_only = _flag(self.read_only, input, unsafe=False)
-        destructive = _flag(self.destructive, input, unsafe=True) if self.destructive is not _follows else not read_only
+        destructive = self.destructive
         return ToolFlags(
             read_only=read_only,
-            destructive=destructive,
+            destructive=not read_only if destructive is None else _flag(destructive, input, unsafe=True),
             concurrent=_flag(self.concurrent, input, unsafe=False),
             idempotent=_flag(self.idempotent, input, unsafe=False),
             open_world=self.open_world,
@@ -167,11 +167,6 @@ class Tool:
         }
 
 
-def _follows(_input: Any) -> bool:
-    """The mark of `destructive` where the author said nothing: it follows from `read_only`."""
-    return True
-
-
 def tool(
     id: str,
     *,
@@ -208,7 +203,7 @@ def tool(
             input_model=signature.input_model,
             output_model=signature.output_model,
             read_only=read_only,
-            destructive=_follows if destructive is None else destructive,
+            destructive=destructive,
             concurrent=concurrent,
             idempotent=idempotent,
             open_world=open_world,
