@@ -1,0 +1,185 @@
+"""The rules of the house that no linter checks: how the tree is laid out, and what must agree with what."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glados.server.version import __version__
+
+ROOT = Path(__file__).parent.parent
+PYPROJECTS = [
+    ROOT / "pyproject.toml",
+    *sorted(ROOT.glob("packages/*/pyproject.toml")),
+    *sorted(ROOT.glob("examples/*/pyproject.toml")),
+]
+PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+SOURCES = sorted(path for folder in ("packages", "examples") for path in (ROOT / folder).glob("*/src/**/*.py"))
+MIGRATIONS = sorted(ROOT.glob("*/*/src/**/migrations/*.sql"))
+
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 40
+# A file or `file:function` that may be longer, and why.
+LONGER: dict[str, str] = {}
+
+# Names that say nothing of what is inside.
+NAMELESS = {"base", "common", "helper", "helpers", "misc", "shared", "tools_common", "util", "utils"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), name(path))
+
+
+def project(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def requirements(path: Path) -> set[str]:
+    """The names of everything that a distribution needs, its extras and its build included."""
+    whole = project(path)
+    groups = [whole["project"].get("dependencies", []), *whole["project"].get("optional-dependencies", {}).values()]
+    groups.append(whole["build-system"]["requires"])
+    return {re.split(r"[\[<>=~!; ]", line, maxsplit=1)[0].lower() for group in groups for line in group}
+
+
+def test_the_namespace_has_no_init_file() -> None:
+    assert [name(path) for path in ROOT.glob("packages/*/src/glados/__init__.py")] == []
+
+
+def test_every_package_says_that_it_is_typed() -> None:
+    for package in PACKAGES:
+        assert (package / "src" / "glados" / package.name / "py.typed").is_file(), f"{name(package)} has no py.typed"
+
+
+def test_every_package_has_a_readme_and_an_import_contract() -> None:
+    contracts = (ROOT / ".importlinter").read_text(encoding="utf-8")
+    for package in PACKAGES:
+        assert (package / "README.md").is_file()
+        assert f"glados.{package.name}\n" in contracts, f".importlinter does not know {package.name}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_a_module_says_what_it_is_for(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text)), f"{name(path)} has no docstring"
+
+
+def test_no_file_holds_two_things() -> None:
+    long = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {path: lines for path, lines in long.items() if lines > MAX_FILE_LINES and path not in LONGER} == {}
+
+
+def test_no_function_does_two_things() -> None:
+    long: dict[str, int] = {}
+    for path in SOURCES:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > MAX_FUNCTION_LINES:
+                    long[f"{name(path)}:{node.name}"] = lines
+    assert {key: lines for key, lines in long.items() if key not in LONGER} == {}
+
+
+def test_exceptions_to_the_lengths_are_still_needed() -> None:
+    for key, reason in LONGER.items():
+        assert reason
+        assert (ROOT / key.partition(":")[0]).is_file(), f"{key} is gone: take it out of LONGER"
+
+
+def test_modules_are_named_for_what_is_in_them() -> None:
+    assert [name(path) for path in SOURCES if path.stem.strip("_") in NAMELESS] == []
+
+
+def module_name(path: Path) -> str:
+    return name(path).partition("/src/")[2].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """The modules of glados that a module or a function imports when it runs, wherever the import stands."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue  # only type checkers follow it
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        waiting += ast.iter_child_nodes(node)
+    return {module for module in found if module.split(".")[0] == "glados"}
+
+
+def needed_by(module: str, imports: dict[str, set[str]]) -> set[str]:
+    """Every module that a module needs, directly or not."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        current = waiting.pop()
+        if current not in seen and current in imports:
+            seen.add(current)
+            waiting += imports[current]
+    return seen
+
+
+def test_no_import_inside_a_function_hides_a_cycle() -> None:
+    """A command may load what it needs when it is called; what it loads must not need the command's module."""
+    trees = {module_name(path): parsed(path) for path in SOURCES}
+    imports = {module: imported(tree) for module, tree in trees.items()}
+    hidden: list[str] = []
+    for module, tree in trees.items():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                late = imported(function)
+                hidden += [f"{module}.{function.name} → {to}" for to in late if module in needed_by(to, imports)]
+    assert sorted(set(hidden)) == []
+
+
+def test_versions_agree() -> None:
+    assert {name(path): project(path)["project"]["version"] for path in PYPROJECTS} == {
+        name(path): __version__ for path in PYPROJECTS
+    }
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_whole_brings_every_package() -> None:
+    wanted = {project(package / "pyproject.toml")["project"]["name"] for package in PACKAGES}
+    assert set(project(ROOT / "pyproject.toml")["project"]["dependencies"]) == wanted
+
+
+def test_every_dependency_has_its_reason_in_contributing() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Za-z0-9_.-]+)`", text))
+    needed = {dependency for path in PYPROJECTS for dependency in requirements(path)}
+    assert sorted(needed - {n.lower() for n in named}) == []
+
+
+def test_constraints_are_versions_and_nothing_else() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    strange = [line for line in lines if not re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)]
+    assert strange == []
+
+
+def test_migrations_are_dated_and_can_be_taken_back() -> None:
+    assert MIGRATIONS
+    names = {name(path) for path in MIGRATIONS}
+    for path in MIGRATIONS:
+        assert re.fullmatch(r"\d{4}-\d{2}-\d{2}-[a-z0-9-]+(\.rollback)?\.sql", path.name), f"{name(path)} is not dated"
+        forward = name(path).replace(".rollback.sql", ".sql")
+        assert {forward, forward.replace(".sql", ".rollback.sql")} <= names, f"{forward} has no rollback, or is missing"
+
+
+def test_tables_begin_with_the_section_of_their_plugin() -> None:
+    for path in MIGRATIONS:
+        section = path.parent.parent.name.removeprefix("glados_")
+        for table in re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", path.read_text(encoding="utf-8")):
+            assert table.startswith(f"{section}_"), f"{name(path)} makes {table}: name it {section}_…"
