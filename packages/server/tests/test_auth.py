@@ -74,6 +74,8 @@ INBOUND = [
     (get("Host: localhost", target="/nowhere"), 401, "unauthorized"),
     (get("Host: localhost", target="/healthz/../api/plugins"), 401, "unauthorized"),
     (get("Host: localhost", target="//healthz"), 401, "unauthorized"),
+    (get("Host: localhost", "Upgrade: websocket", "Origin: https://evil.test", AUTHORIZED, target="/ws"), 403, None),
+    (get("Host: localhost", "Upgrade: websocket", target="/ws"), 401, None),
     (get("Host: localhost", AUTHORIZED, target="/api/sessions/a%00b"), 400, "invalid_target"),
     (get("Host: localhost", AUTHORIZED, target="/api/sessions?after=%00"), 400, "invalid_target"),
 ]
@@ -105,6 +107,30 @@ async def test_listed_hosts_and_origins_are_let_in(start: Any) -> None:
     listed = get("Host: glados.example", "Origin: https://glados.example", AUTHORIZED)
     assert (await daemon.raw(listed))[0] == 200
     assert (await daemon.raw(get("Host: other.example", AUTHORIZED)))[0] == 403
+
+
+async def test_a_browser_may_send_the_requests_of_a_listed_page(start: Any) -> None:
+    daemon = await start(allowed_origins=["https://page.example"])
+    asks = {"origin": "https://page.example", "access-control-request-method": "POST", "authorization": ""}
+    preflight = await daemon.client.options("/api/chat", headers=asks)
+    assert preflight.status_code == 204
+    assert preflight.headers["access-control-allow-origin"] == "https://page.example"
+    assert "authorization" in preflight.headers["access-control-allow-headers"]
+    answer = await daemon.client.get("/api/plugins", headers={"origin": "https://page.example"})
+    assert (answer.headers["access-control-allow-origin"], answer.headers["vary"]) == ("https://page.example", "origin")
+    assert "access-control-allow-credentials" not in answer.headers
+
+
+async def test_a_browser_may_not_send_those_of_another_page(daemon: Any) -> None:
+    asks = {"origin": "https://evil.test", "access-control-request-method": "POST"}
+    preflight = await daemon.client.options("/api/chat", headers=asks)
+    assert preflight.status_code == 403
+    assert "access-control-allow-origin" not in preflight.headers
+
+
+async def test_a_preflight_without_an_origin_is_no_way_around_the_token(daemon: Any) -> None:
+    asks = {"access-control-request-method": "POST", "authorization": ""}
+    assert (await daemon.client.options("/api/chat", headers=asks)).status_code == 401
 
 
 def test_listing_null_or_everything_opens_nothing() -> None:

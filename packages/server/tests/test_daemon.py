@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -201,27 +200,56 @@ def test_the_address_that_is_told_can_be_opened() -> None:
 
 PROGRAM = """
 import asyncio, sys
-from glados.core import App
+from glados.core import App, Plugin, hookimpl
 from glados.server.daemon import serve
 from glados.server.settings import ServerSettings
 
+class HangingPlugin(Plugin):
+    id = "hanging"
+
+    @hookimpl
+    async def teardown(self, services):
+        print("stopping", flush=True)
+        await asyncio.Event().wait()
+
+plugins = [HangingPlugin] if "hanging" in sys.argv else []
 settings = {"glados": {"data_dir": sys.argv[1]}}
 def open_app(extra):
-    return App.open(plugins=[], settings=settings, environ={}, services=extra)
+    return App.open(plugins=plugins, settings=settings, environ={}, services=extra)
 asyncio.run(serve(ServerSettings(port=0), open_app, lambda app, url: print(url, flush=True)))
 """
 
 
+@contextmanager
+def process(*args: str) -> Generator[subprocess.Popen[str]]:
+    """A daemon of its own; its address is the first line that it prints."""
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def line(started: subprocess.Popen[str]) -> str:
+    assert started.stdout is not None
+    return started.stdout.readline().strip()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_process_ends_with_success_and_silence(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(tmp_path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    ) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        with httpx.Client(base_url=url, trust_env=False) as client:
-            assert client.get("/readyz").status_code == 200
-            process.send_signal(number)
-            output, errors = process.communicate(timeout=30)
-    assert (process.returncode, output, errors) == (0, "", "")
+    with process(str(tmp_path)) as started, httpx.Client(base_url=line(started), trust_env=False) as client:
+        assert client.get("/readyz").status_code == 200
+        started.send_signal(number)
+        output, errors = started.communicate(timeout=30)
+    assert (started.returncode, output, errors) == (0, "", "")
+
+
+def test_a_second_ctrl_c_ends_a_stop_that_hangs(tmp_path: Path) -> None:
+    with process(str(tmp_path), "hanging") as started:
+        assert line(started).startswith("http://")
+        started.send_signal(signal.SIGINT)
+        assert line(started) == "stopping"
+        started.send_signal(signal.SIGINT)
+        _, errors = started.communicate(timeout=5)
+    assert (started.returncode, errors) == (-signal.SIGINT, "")

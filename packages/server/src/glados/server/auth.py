@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from glados.core.errors import ConfigurationError
@@ -26,6 +27,11 @@ from glados.server.problems import Refusal
 
 TOKEN_FILE = "token"  # noqa: S105 - a file's name
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz"})
+PREFLIGHT_HEADERS = {
+    "access-control-allow-methods": "GET, POST, DELETE",
+    "access-control-allow-headers": "authorization, content-type",
+    "access-control-max-age": "600",
+}
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -133,11 +139,15 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        send = _with_security_headers(send)
+        origins = _values(scope, b"origin")
+        send = _with_security_headers(send, next((origin for origin in origins if self._is_allowed(origin)), None))
         try:
             scope = _origin_form(scope, self._check_host)
             self._check_host(_only(scope, b"host"))
-            self._check_origin(_values(scope, b"origin"))
+            self._check_origin(origins)
+            if origins and _is_preflight(scope):
+                await Response(status_code=204, headers=PREFLIGHT_HEADERS)(scope, receive, send)
+                return
             if scope["path"] not in PUBLIC_PATHS:
                 self._check_token(_values(scope, b"authorization"))
         except Refusal as refusal:
@@ -151,9 +161,12 @@ class Guard:
             raise Refusal(403, "host_not_allowed", detail)
 
     def _check_origin(self, origins: list[str]) -> None:
-        if origins and (len(origins) > 1 or origins[0].lower() not in self.doors.origins):
+        if origins and (len(origins) > 1 or not self._is_allowed(origins[0])):
             detail = f"Pages of {origins[0]!r} may not ask here: add it to SERVER_ALLOWED_ORIGINS if they should."
             raise Refusal(403, "origin_not_allowed", detail)
+
+    def _is_allowed(self, origin: str) -> bool:
+        return origin.lower() in self.doors.origins
 
     def _check_token(self, given: list[str]) -> None:
         expected = self.token()
@@ -162,7 +175,7 @@ class Guard:
         scheme, _, token = given[0].strip().partition(" ") if len(given) == 1 else ("", "", "")
         same = hmac.compare_digest(token.strip().encode("latin-1"), expected.encode("ascii"))
         if scheme.lower() != "bearer" or not same:
-            detail = "This needs the header 'Authorization: Bearer TOKEN': `glados token` prints the token."
+            detail = "Send 'Authorization: Bearer TOKEN' with SERVER_TOKEN, or with the data directory's file 'token'."
             raise Refusal(401, "unauthorized", detail, {"www-authenticate": "Bearer"})
 
 
@@ -202,13 +215,22 @@ async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) 
     await refusal.response(close=close)(scope, receive, send)
 
 
-def _with_security_headers(send: Send) -> Send:
+def _is_preflight(scope: Scope) -> bool:
+    """Whether a browser asks, without the token, if a page of an allowed origin may send its request."""
+    asks = _values(scope, b"access-control-request-method")
+    return scope["type"] == "http" and scope["method"] == "OPTIONS" and len(asks) == 1
+
+
+def _with_security_headers(send: Send, origin: str | None) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] in ("http.response.start", "websocket.http.response.start"):
             headers = MutableHeaders(scope=message)
             headers["x-content-type-options"] = "nosniff"
             headers.setdefault("cache-control", "no-store")
             headers.setdefault("referrer-policy", "no-referrer")
+            if origin is not None:
+                headers["access-control-allow-origin"] = origin
+                headers.add_vary_header("origin")
         await send(message)
 
     return sending
