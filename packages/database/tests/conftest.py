@@ -8,14 +8,9 @@ from typing import Any
 
 import pytest
 
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 
 MakePlugin = Callable[[str, Mapping[str, str]], type[Plugin[Any]]]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

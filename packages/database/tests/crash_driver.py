@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 from glados.database import backends
 from glados.database.connections import connect
 from glados.database.ledger import read_ledger, relations

@@ -377,7 +377,7 @@ def test_a_start_with_nothing_to_apply_imports_neither_yoyo_nor_sqlalchemy(tmp_p
     code = f"""
 import sys
 from threading import Event
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 from glados.database import DatabaseSettings
 from glados.database.migrations import Migrations
 from glados.database.urls import parse_url

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.orm.exc import StaleDataError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from glados.core.errors import GladosError
+from glados.core import GladosError
 from glados.database.connections import unreachable
 from glados.database.errors import Conflict, DatabaseBusy, DatabaseUnavailable, ReadOnlySession
 from glados.database.settings import DatabaseSettings

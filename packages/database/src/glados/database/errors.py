@@ -16,7 +16,7 @@ Conflict                       a lost race: try again
 
 from __future__ import annotations
 
-from glados.core.errors import ConfigurationError, Conflict, MigrationError, PluginError
+from glados.core import ConfigurationError, Conflict, MigrationError, PluginError
 
 
 class DatabaseUnavailable(ConfigurationError):

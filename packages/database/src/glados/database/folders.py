@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 from glados.database.errors import MigrationError
 
 ROLLBACK_SUFFIX = ".rollback.sql"

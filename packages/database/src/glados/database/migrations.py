@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 from glados.database.connections import check_file, connect
 from glados.database.errors import MigrationError, NoRollback, PendingMigrations, UnknownMigrations
 from glados.database.folders import MigrationFile, read_folder

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threading import Event
 from typing import Any, TypeVar
 
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 from glados.database.migrations import Migrations
 from glados.database.settings import DatabaseSettings
 from glados.database.urls import DatabaseUrl

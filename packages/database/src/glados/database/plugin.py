@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from glados.core.hookspecs import hookimpl
-from glados.core.migrations import Migrator
-from glados.core.plugins import Plugin
-from glados.core.services import Services
-from glados.core.settings import GladosSettings
+from glados.core import GladosSettings, Migrator, Plugin, Services, hookimpl
 from glados.database.migrator import SqlMigrator
 from glados.database.service import DatabaseService
 from glados.database.settings import DatabaseSettings

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from glados.core.plugins import Plugin
+from glados.core import Plugin
 from glados.database.migrator import SqlMigrator
 from glados.database.postgres import INSTALL, PostgresServer, find_binaries, run_server
 from glados.database.service import DatabaseService
