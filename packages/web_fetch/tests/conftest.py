@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from glados.core.network import ForbiddenAddress
+from glados.core import ForbiddenAddress
+from glados.web_fetch.errors import DomainNotAllowed
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.http import HttpClient, Response
 from glados.web_fetch.rules import rules_covering
 from glados.web_fetch.settings import WebFetchSettings
-from glados.web_fetch.errors import DomainNotAllowed
 from glados.web_fetch.urls import Url, parse_url
 
 HERE = Path(__file__).parent
@@ -178,7 +178,7 @@ class Fetcher:
         tls: ssl.SSLContext | None = None,
         **settings: Any,
     ) -> None:
-        self.settings = WebFetchSettings(**{"allowed_addresses": ["127.0.0.1/32"], **settings})
+        self.settings = WebFetchSettings.model_validate({"allowed_addresses": ["127.0.0.1/32"], **settings})
         self.rules = frozenset(rules)
         self.resolver = FakeResolver(names)
         self.guard = AddressGuard(self.settings.allowed_ports, self.settings.allowed_addresses, lambda: forbidden)
@@ -197,6 +197,12 @@ class Fetcher:
 @pytest.fixture
 def fetcher() -> type[Fetcher]:
     return Fetcher
+
+
+@pytest.fixture
+def resolver() -> FakeResolver:
+    """good.test and other.test are on loopback."""
+    return FakeResolver({"good.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]})
 
 
 @pytest.fixture

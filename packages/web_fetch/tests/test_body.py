@@ -34,12 +34,13 @@ def raw_deflate(data: bytes) -> bytes:
         ("gzip", gzip.compress(PAGE) + b"trailing"),
         ("gzip", b""),
     ],
+    ids=["plain", "gzip", "deflate", "bare deflate", "gzip with a tail", "empty"],
 )
 async def test_a_body_is_read_in_each_encoding(encoding: Encoding, data: bytes) -> None:
     assert await read_body(URL, pieces(data), encoding, 10_000) == Body(PAGE if data else b"")
 
 
-@pytest.mark.parametrize("data", [gzip.compress(PAGE)[:-9], b"no gzip at all"])
+@pytest.mark.parametrize("data", [gzip.compress(PAGE)[:-9], b"no gzip at all"], ids=["cut", "none"])
 async def test_broken_compression_is_refused(data: bytes) -> None:
     with pytest.raises(DecodeFailed):
         await read_body(URL, pieces(data), "gzip", 10_000)
@@ -47,7 +48,8 @@ async def test_broken_compression_is_refused(data: bytes) -> None:
 
 async def test_a_large_page_is_cut_however_it_is_packed() -> None:
     words = os.urandom(5_000).hex().encode()
-    for encoding, data in (("identity", words), ("gzip", gzip.compress(words)), ("deflate", zlib.compress(words))):
+    packed: dict[Encoding, bytes] = {"identity": words, "gzip": gzip.compress(words), "deflate": zlib.compress(words)}
+    for encoding, data in packed.items():
         body = await read_body(URL, pieces(data, 500), encoding, 1000)
         assert body == Body(words[:1000], truncated=True)
 

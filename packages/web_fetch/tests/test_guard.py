@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from glados.core.network import ForbiddenAddress
+from glados.core import ForbiddenAddress
 from glados.web_fetch.errors import AddressNotAllowed, PortNotAllowed
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.urls import parse_url

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
+import socket
 import ssl
 from typing import TYPE_CHECKING
 
 import pytest
 
-from glados.core.errors import ToolError
-from glados.web_fetch.errors import ConnectFailed, DecodeFailed, HttpStatus, TlsFailed, TooLarge, UnsupportedType
+from glados.core import ToolError
+from glados.web_fetch.errors import (
+    ConnectFailed,
+    DecodeFailed,
+    FetchTimeout,
+    HttpStatus,
+    TlsFailed,
+    TooLarge,
+    UnsupportedType,
+)
 
 if TYPE_CHECKING:
     from conftest import Fetcher, Reply, Request, Serve
@@ -145,6 +156,33 @@ async def test_a_listed_ip_literal_is_fetched_without_a_lookup(
     assert client.resolver.lookups == []
 
 
+async def test_an_ipv6_literal_keeps_its_brackets_in_the_host_header(
+    serve: Serve, fetcher: type[Fetcher], reply: Reply
+) -> None:
+    try:
+        site = await serve(reply("x"), ["::1"])
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    client = fetcher({}, rules=["[::1]"], allowed_addresses=["::1/128"])
+    assert (await client.get(f"http://[0::1]:{site.port}/")).status == 200
+    assert site.requests[0].headers["host"] == f"[::1]:{site.port}"
+
+
+async def test_a_host_that_does_not_answer_at_all_is_a_timeout(fetcher: type[Fetcher]) -> None:
+    # A listener whose queue is full leaves every further SYN without an answer.
+    with socket.socket() as listener, contextlib.ExitStack() as stack:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(3):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("glados.web_fetch.http.CONNECT_TIMEOUT", 0.2)
+            with pytest.raises(FetchTimeout):
+                await fetcher(HERE).get(f"http://good.test:{listener.getsockname()[1]}/")
+
+
 def raw(head: str, body: bytes = b"") -> bytes:
     return head.replace("\n", "\r\n").encode() + b"\r\n" + body
 
@@ -223,8 +261,6 @@ async def test_a_slow_drip_ends_at_the_total_deadline(serve: Serve, fetcher: typ
 
 
 async def test_a_bomb_is_refused(serve: Serve, fetcher: type[Fetcher], reply: Reply) -> None:
-    import gzip
-
     bomb = gzip.compress(b"\0" * 50_000_000)
     site = await serve(reply(bomb, headers=[("Content-Encoding", "gzip")]))
     with pytest.raises(TooLarge):

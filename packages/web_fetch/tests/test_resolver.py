@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from glados.core.network import ForbiddenAddress
+from glados.core import ForbiddenAddress
 from glados.web_fetch.errors import AddressNotAllowed, DnsFailed
 from glados.web_fetch.resolver import SystemResolver
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from glados.core.errors import ToolError
+from glados.core import ToolError
 from glados.web_fetch.errors import AddressNotAllowed, DomainNotAllowed, InvalidUrl, PortNotAllowed
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.rules import rules_covering

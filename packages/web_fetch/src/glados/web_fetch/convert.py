@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from glados.web_fetch.charset import decode
 from glados.web_fetch.errors import UnsupportedType
 from glados.web_fetch.html import page_text, page_title, parse_html
-from glados.web_fetch.http import Response
 from glados.web_fetch.links import links_json, page_links
 from glados.web_fetch.markdown import to_markdown
 from glados.web_fetch.media import sniffed_kind
 from glados.web_fetch.settings import Mode
+
+if TYPE_CHECKING:
+    from glados.web_fetch.http import Response
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ ToolError
 
 from __future__ import annotations
 
-from glados.core.errors import ToolError
+from glados.core import ToolError
 
 SHOWN = 200
 

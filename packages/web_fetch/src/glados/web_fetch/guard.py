@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from glados.core.network import ForbiddenAddress
+from glados.core import ForbiddenAddress
 from glados.web_fetch.errors import AddressNotAllowed, PortNotAllowed
 from glados.web_fetch.hosts import IPAddress
 from glados.web_fetch.urls import Url

@@ -89,35 +89,28 @@ def _ipv6(text: str) -> Host:
 
 
 def _label(label: str) -> str:
-    if not label.isascii():
-        label = _encoded(label)
     if not label:
         raise InvalidHost("the host has an empty part between dots")
+    if not label.isascii() or label.startswith("xn--"):
+        label = _a_label(label)
     if len(label) > MAX_LABEL:
         raise InvalidHost(f"a part of the host is longer than {MAX_LABEL} characters")
     if not _LABEL.fullmatch(label):
         raise InvalidHost("the host may only have letters, digits, hyphens and dots")
-    if label.startswith("xn--"):
-        _check_encoded(label)
     return label
 
 
-def _encoded(label: str) -> str:
-    """The A-label by IDNA 2008 alone: a mapping step would make good.test of its full-width twin."""
+def _a_label(label: str) -> str:
+    """The A-label by IDNA 2008 alone: a mapping step would make good.test of its full-width twin.
+
+    One that is an A-label already has to be the one that its own decoded form is written as.
+    """
     import idna
 
     try:
-        return idna.alabel(label).decode("ascii")
-    except idna.IDNAError as error:
-        raise InvalidHost(f"{label!r} is no valid international name") from error
-
-
-def _check_encoded(label: str) -> None:
-    import idna
-
-    try:
-        if idna.alabel(idna.ulabel(label)).decode("ascii") == label:
-            return
+        encoded = idna.alabel(idna.ulabel(label) if label.isascii() else label).decode("ascii")
     except (idna.IDNAError, UnicodeError):
-        pass  # falls through to the one refusal
-    raise InvalidHost(f"{label!r} is no valid international name")
+        encoded = None
+    if encoded is None or (label.isascii() and encoded != label):
+        raise InvalidHost(f"{label[:MAX_LABEL]!r} is no valid international name")
+    return encoded

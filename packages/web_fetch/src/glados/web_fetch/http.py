@@ -1,4 +1,8 @@
-"""One GET with everything checked at every hop; the only module that speaks HTTP."""
+"""One GET with everything checked at every hop; the only module that speaks HTTP.
+
+It uses httpcore, the engine of httpx, and not httpx itself: the backend that connects is a public parameter there,
+and the URL goes in as the parts that were checked, so that no second parser reads it differently.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,11 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
-from glados.core.errors import ToolError
+import httpcore
+
+from glados.core import ToolError
 from glados.web_fetch.body import Body, parse_encoding, read_body
 from glados.web_fetch.errors import (
     ConnectFailed,
@@ -26,9 +32,6 @@ from glados.web_fetch.media import Media, parse_media
 from glados.web_fetch.resolver import Resolver, vetted_addresses
 from glados.web_fetch.settings import WebFetchSettings
 from glados.web_fetch.urls import Url, join_url
-
-if TYPE_CHECKING:
-    import httpcore
 
 CONNECT_TIMEOUT = 5.0
 MAX_HEADERS = 100
@@ -50,6 +53,34 @@ class Response:
     status: int
     media: Media
     body: Body
+
+
+class VettingBackend(httpcore.AsyncNetworkBackend):
+    """Connects to vetted addresses only; name, TLS and Host header stay those of the URL."""
+
+    def __init__(self, resolver: Resolver, guard: AddressGuard) -> None:
+        self._resolver = resolver
+        self._guard = guard
+        self._network = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Look the host up once, then try its addresses in order."""
+        failure: Exception = httpcore.ConnectError("no address")
+        for address in await vetted_addresses(host, port, self._resolver, self._guard):
+            try:
+                return await self._network.connect_tcp(
+                    str(address), port, CONNECT_TIMEOUT, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise failure
 
 
 class HttpClient:
@@ -80,15 +111,11 @@ class HttpClient:
         raise TooManyRedirects(str(url), self._settings.max_redirects)
 
     def _open_pool(self) -> httpcore.AsyncConnectionPool:
-        import httpcore
-
-        backend = _vetting_backend(self._resolver, self._guard)
+        backend = VettingBackend(self._resolver, self._guard)
         return httpcore.AsyncConnectionPool(ssl_context=self._tls, network_backend=backend)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        import httpcore
-
         return self._given_tls or httpcore.default_ssl_context()
 
     async def _ask(self, pool: httpcore.AsyncConnectionPool, url: Url) -> Response | Url:
@@ -112,8 +139,6 @@ async def _exchange(
     pool: httpcore.AsyncConnectionPool, url: Url, user_agent: str
 ) -> AsyncGenerator[httpcore.Response, None]:
     """Send the request; whatever breaks, until the body is read, becomes an error of this plugin."""
-    import httpcore
-
     origin = httpcore.URL(
         scheme=url.scheme.encode(), host=url.host.name.strip("[]").encode(), port=url.port, target=url.target.encode()
     )
@@ -130,35 +155,6 @@ async def _exchange(
         raise FetchTimeout(url.host.name, CONNECT_TIMEOUT) from error
     except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
         raise _failure(url.host.name, error) from error
-
-
-def _vetting_backend(resolver: Resolver, guard: AddressGuard) -> httpcore.AsyncNetworkBackend:
-    """Connects to vetted addresses only; name, TLS and Host header stay those of the URL."""
-    import httpcore
-
-    class VettingBackend(httpcore.AsyncNetworkBackend):
-        def __init__(self) -> None:
-            self._network = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
-
-        async def connect_tcp(
-            self,
-            host: str,
-            port: int,
-            timeout: float | None = None,
-            local_address: str | None = None,
-            socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-        ) -> httpcore.AsyncNetworkStream:
-            failure: Exception = httpcore.ConnectError("no address")
-            for address in await vetted_addresses(host, port, resolver, guard):
-                try:
-                    return await self._network.connect_tcp(
-                        str(address), port, CONNECT_TIMEOUT, local_address, socket_options
-                    )
-                except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                    failure = error
-            raise failure
-
-    return VettingBackend()
 
 
 def _headers(url: Url, pairs: Sequence[tuple[bytes, bytes]]) -> dict[str, list[str]]:

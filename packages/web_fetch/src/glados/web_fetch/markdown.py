@@ -6,7 +6,7 @@ import warnings
 
 
 def to_markdown(html: str) -> str | None:
-    """The page as Markdown; None where it is nested more deeply than the converter can follow."""
+    """The page as Markdown; None where the converter cannot follow it."""
     from bs4 import MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
     from markdownify import ATX, markdownify
 
@@ -15,5 +15,5 @@ def to_markdown(html: str) -> str | None:
         warnings.filterwarnings("ignore", category=category)
     try:
         return markdownify(html, heading_style=ATX).strip()
-    except RecursionError:
+    except Exception:  # nesting that is too deep, a list that starts at '³': whoever wrote the page chooses the error
         return None

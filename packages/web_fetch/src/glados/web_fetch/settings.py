@@ -10,6 +10,7 @@ Mode = Literal["html", "markdown", "links"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 MAX_CHARACTERS = 1_000_000
+MAX_TIMEOUT = 600.0
 
 
 class WebFetchSettings(BaseModel):
@@ -37,7 +38,7 @@ class WebFetchSettings(BaseModel):
     timeout: float = Field(
         default=30.0,
         ge=0.1,
-        le=600.0,
+        le=MAX_TIMEOUT,
         allow_inf_nan=False,
         description="How many seconds one fetch may take in all, redirects and conversion included.",
     )

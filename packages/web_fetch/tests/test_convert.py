@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from glados.web_fetch.body import Body
+from glados.web_fetch.convert import Content, convert
+from glados.web_fetch.errors import UnsupportedType
+from glados.web_fetch.http import Response
+from glados.web_fetch.media import parse_media
+from glados.web_fetch.settings import Mode
+from glados.web_fetch.urls import parse_url
+
+PAGE = """<!doctype html><html><head><title> A \n page </title><script>var x = 1</script></head>
+<body><h1>Käse</h1><p>Read <a href="/more?a=1">more
+ here</a>, <b>now</b>.</p><ul><li><a href="next">next</a></li></ul></body></html>"""
+
+
+def converted(body: str | bytes, mode: Mode = "markdown", type: str = "text/html", limit: int = 50_000) -> Content:
+    data = body.encode() if isinstance(body, str) else body
+    response = Response(parse_url("https://good.test/docs/a"), 200, parse_media(type), Body(data))
+    return convert(response, mode, limit)
+
+
+def links(page: str) -> list[dict[str, Any]]:
+    return json.loads(converted(page, "links").text)
+
+
+def test_markdown_has_atx_headings_links_and_no_scripts() -> None:
+    content = converted(PAGE)
+    assert "# Käse" in content.text
+    assert "[more\nhere](/more?a=1), **now**." in content.text
+    assert "var x" not in content.text
+    assert content.title == "A page"
+    assert content.length == len(content.text)
+
+
+def test_html_is_the_decoded_source() -> None:
+    assert converted(PAGE, "html") == Content(PAGE, len(PAGE), "A page")
+    assert converted(PAGE.encode("cp1252"), "html", "text/html; charset=latin1").text == PAGE
+
+
+def test_links_are_absolute_and_in_page_order() -> None:
+    assert links(PAGE) == [
+        {"text": "more here", "href": "https://good.test/more?a=1"},
+        {"text": "next", "href": "https://good.test/docs/next"},
+    ]
+
+
+def test_links_honour_the_base_of_the_page() -> None:
+    assert links('<base href="/other/"><a href="x">x</a>')[0]["href"] == "https://good.test/other/x"
+    assert links('<base href="javascript:alert(1)"><a href="x">x</a>')[0]["href"] == "https://good.test/docs/x"
+
+
+def test_every_link_is_listed_as_it_is() -> None:
+    page = '<a href="mailto:a@b.test">m</a><a href="#top">t</a><a href="">e</a><a href="http://[">b</a><a>no link</a>'
+    assert [link["href"] for link in links(page)] == [
+        "mailto:a@b.test",
+        "https://good.test/docs/a#top",
+        "https://good.test/docs/a",
+        "http://[",
+    ]
+
+
+def test_a_page_without_links_has_an_empty_list() -> None:
+    assert converted("<p>nothing</p>", "links") == Content("[]", 2, None)
+    assert converted("plain", "links", "text/plain") == Content("[]", 2)
+
+
+def test_text_is_cut_at_the_limit_and_its_length_told() -> None:
+    assert converted("word " * 100, type="text/plain", limit=7) == Content("word wo", 500)
+    assert converted("<p>" + "x" * 100, limit=10) == Content("x" * 10, 100)
+
+
+def test_links_are_cut_between_two_links() -> None:
+    page = "".join(f'<a href="/{n}">{n}</a>' for n in range(100))
+    whole = converted(page, "links")
+    assert whole.length == len(whole.text)
+    for limit in (2, 50, 51, 500, len(whole.text) - 1):
+        cut = converted(page, "links", limit=limit)
+        assert len(cut.text) <= limit
+        assert json.loads(cut.text) == json.loads(whole.text)[: len(json.loads(cut.text))]
+        assert cut.length == whole.length
+    assert converted(page, "links", limit=len(whole.text)) == whole
+
+
+def test_json_is_formatted_and_text_passes() -> None:
+    assert converted('{"a":[1,"ü"]}', type="application/json").text == '{\n  "a": [\n    1,\n    "ü"\n  ]\n}'
+    assert converted('{"a":1}', "html", "application/json").text == '{"a":1}'
+    assert converted("# *as it is* <b>", type="text/markdown").text == "# *as it is* <b>"
+
+
+@pytest.mark.parametrize("text", ['{"a":', "[" * 200_000, "1" * 5000])
+def test_what_is_no_proper_json_passes_as_text(text: str) -> None:
+    assert converted(text, type="application/json", limit=1_000_000).text == text
+
+
+def test_half_a_surrogate_pair_does_not_reach_anybody() -> None:
+    assert converted('"\\ud800"', type="application/json").text == '"?"'
+
+
+@pytest.mark.parametrize("tag", ["div", "ul><li", "b", "blockquote"])
+def test_a_deeply_nested_page_falls_back_to_its_text(tag: str) -> None:
+    content = converted(f"<title>deep</title><p>before</p><{tag}>" + f"<{tag}>" * 3000 + "the words<script>x</script>")
+    assert "before" in content.text
+    assert "the words" in content.text
+    assert content.title == "deep"
+
+
+@pytest.mark.parametrize("page", ["<ol start='³'><li>words</ol>", "<table><tr><th colspan='²'>words</th></table>"])
+def test_a_page_that_the_converter_fails_on_falls_back_to_its_text(page: str) -> None:
+    assert converted(page).text == "words"
+
+
+def test_pages_that_look_like_xml_or_a_file_name_are_pages() -> None:
+    assert converted('<?xml version="1.0"?><feed><p>hi</p></feed>').text.endswith("hi")
+    assert converted("https://example.com/page").text == "https://example.com/page"
+
+
+def test_entities_of_a_document_type_are_not_expanded() -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]><html><p>&a;&f;</p></html>'
+    text = converted(bomb, type="application/xhtml+xml").text
+    assert "aaaaaaaa" not in text.partition("]>")[2]
+    assert "root:" not in text
+
+
+def test_content_without_a_type_is_looked_at() -> None:
+    assert converted("<html><b>x</b>", type="").text == "**x**"
+    assert converted("1 < 2", type="").text == "1 < 2"
+    with pytest.raises(UnsupportedType):
+        converted(b"\x00\x01", type="")
+
+
+def test_an_empty_page_is_empty() -> None:
+    assert converted("") == Content("", 0, None)

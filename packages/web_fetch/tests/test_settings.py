@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from glados.core import InvalidSetting, Settings
+from glados.web_fetch.settings import WebFetchSettings
+
+
+def test_the_defaults_are_those_of_the_documentation() -> None:
+    assert WebFetchSettings().model_dump() == {
+        "max_characters": 50_000,
+        "default_mode": "markdown",
+        "user_agent": "GLaDOS-Agent/1.0",
+        "timeout": 30.0,
+        "max_bytes": 5_000_000,
+        "max_redirects": 5,
+        "allowed_ports": [80, 443],
+        "allowed_addresses": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("max_characters", 0),
+        ("max_characters", 1_000_001),
+        ("default_mode", "text"),
+        ("user_agent", ""),
+        ("user_agent", "a\r\nX-Injected: 1"),
+        ("user_agent", "ü"),
+        ("timeout", 0),
+        ("timeout", "inf"),
+        ("timeout", "nan"),
+        ("max_bytes", 999),
+        ("max_redirects", -1),
+        ("max_redirects", 21),
+        ("allowed_ports", []),
+        ("allowed_ports", [0]),
+        ("allowed_ports", [65536]),
+        ("allowed_addresses", ["nonsense"]),
+        ("allowed_addresses", ["10.0.0.1/8"]),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(ValidationError):
+        WebFetchSettings.model_validate({field: value})
+
+
+def test_every_setting_is_described() -> None:
+    assert all(field.description for field in WebFetchSettings.model_fields.values())
+
+
+def test_every_setting_is_a_plain_environment_variable() -> None:
+    environ = {
+        "WEB_FETCH_MAX_CHARACTERS": "10",
+        "WEB_FETCH_ALLOWED_PORTS": "80,8080",
+        "WEB_FETCH_ALLOWED_ADDRESSES": "127.0.0.0/8, ::1/128",
+    }
+    settings = Settings(environ=environ).section("web_fetch", WebFetchSettings).load()
+    assert settings.max_characters == 10
+    assert settings.allowed_ports == [80, 8080]
+    assert settings.allowed_addresses == [ip_network("127.0.0.0/8"), ip_network("::1/128")]
+
+
+def test_a_wrong_network_is_told_by_the_name_of_its_variable() -> None:
+    section = Settings(environ={"WEB_FETCH_ALLOWED_ADDRESSES": "10.0.0.1/8"}).section("web_fetch", WebFetchSettings)
+    with pytest.raises(InvalidSetting, match="WEB_FETCH_ALLOWED_ADDRESSES"):
+        section.load()
