@@ -72,7 +72,7 @@ def check_file(url: DatabaseUrl) -> None:
             " Give this user the right to write it, or correct DATABASE_URL.",
             url=url.shown,
         ) from error
-    if not os.access(folder, os.W_OK):
+    if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise DatabaseUnavailable(
             f"The folder {str(folder)!r} cannot be written, and SQLite keeps its log beside the database:"
             " give this user the right to write it, or correct DATABASE_URL.",

@@ -96,7 +96,7 @@ def keep(binaries: Path, folder: Path) -> None:
     user = _user()
     try:
         if user is not None:
-            binaries = _reachable(binaries, folder)
+            binaries = _reachable(binaries, folder, user)
             os.chown(folder, user, -1)
         data, environment = folder / "data", {**os.environ, "LC_ALL": "C"}
         made = subprocess.run(
@@ -143,14 +143,18 @@ def _user() -> int | None:
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
 
 
-def _reachable(binaries: Path, folder: Path) -> Path:
-    """The installation, or a copy of it if it lies in a folder that only root may enter."""
-    if all(parent.stat().st_mode & 0o001 for parent in binaries.parents):
+def _reachable(binaries: Path, folder: Path, user: int) -> Path:
+    """The installation, or a copy of it where the server's user may not enter the original."""
+    if all(path.stat().st_mode & 0o001 for path in (binaries / "postgres", *binaries.parents)):
         return binaries
-    copy = folder / "install"
-    shutil.copytree(binaries.parent, copy)
-    folder.chmod(0o755)
-    return copy / "bin"
+    # The programs find their libraries by a path relative to their own, so what lies beside the wheel comes along.
+    wheel, copy = binaries.parents[1], folder / "install"
+    for source in (binaries.parent, wheel.with_name(f"{wheel.name}.libs")):
+        if source.is_dir():
+            shutil.copytree(source, copy / source.relative_to(wheel.parent))
+    for path in (copy, *copy.rglob("*")):
+        os.chown(path, user, -1)
+    return copy / binaries.relative_to(wheel.parent)
 
 
 if __name__ == "__main__":
