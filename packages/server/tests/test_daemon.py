@@ -151,15 +151,19 @@ async def test_the_token_is_in_the_file_that_it_is_said_to_be_in(
 
 
 async def test_a_running_run_is_aborted_and_its_client_is_told(daemon: Any, gate: Any) -> None:
-    prompt = {"prompt": "/call demo.wait {}"}
-    plain = asyncio.create_task(daemon.client.post("/api/chat", json=prompt))
-    async with daemon.events(prompt) as events:
+    plain = asyncio.create_task(daemon.client.post("/api/chat", json={"prompt": "/call demo.wait {}"}))
+    await gate.entered.wait()
+    daemon.task.cancel()
+    assert (await plain).json()["stop"] == "aborted"
+
+
+async def test_a_stream_of_a_running_run_ends_with_its_end(daemon: Any, gate: Any) -> None:
+    async with daemon.events({"prompt": "/call demo.wait {}"}) as events:
         seen = [(await anext(events))["event"]]
         await gate.entered.wait()
         daemon.task.cancel()
         seen += [event["event"] async for event in events]
     assert seen[-1] == "agent:run_end"
-    assert (await plain).json()["stop"] == "aborted"
 
 
 async def test_a_taken_port_is_one_sentence(open_app: Any) -> None:

@@ -65,13 +65,8 @@ def test_every_error_has_a_status(kind: type[GladosError], status: int) -> None:
 
 
 def test_every_error_of_core_has_a_code_or_a_base_in_the_table() -> None:
-    def below(kind: type[GladosError]) -> list[type[GladosError]]:
-        return [kind, *(found for child in kind.__subclasses__() for found in below(child))]
-
     direct = [kind for kind in GladosError.__subclasses__() if kind.__module__ == "glados.core.errors"]
-    bare = [kind.__name__ for kind in direct if kind.code not in STATUS]
-    assert bare == []
-    assert all(400 <= status_of(kind("x")) < 600 for kind in below(GladosError))
+    assert [kind.__name__ for kind in direct if kind.code not in STATUS] == []
 
 
 async def test_a_problem_has_all_its_fields(daemon: Any) -> None:
