@@ -93,7 +93,7 @@ def test_a_wrong_value_is_named_and_the_daemon_does_not_start(tmp_path: Path) ->
     assert code == 1
     assert "WEB_FETCH_MAX_CHARACTERS" in errors
     assert "'many'" in errors
-    assert "integer" in errors
+    assert "whole number" in errors
     assert len(errors.strip().splitlines()) == 1
 
 

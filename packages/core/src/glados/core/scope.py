@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -79,7 +80,7 @@ class ScopedHost:
         if decision.effect == "deny":
             raise PermissionDenied(f"{ctx.tool_id} is not allowed: {decision.why}.", tool=ctx.tool_id)
         text = request.description or f"{ctx.tool_id} with {json.dumps(values, ensure_ascii=False)}"
-        rule = Rule("allow", ctx.tool_id, dict(request.fields), "session")
+        rule = Rule("allow", ctx.tool_id, dict(request.fields), "session", exact=True)
         answered = await self._ask(ctx, values, text, decision.why, rule)
         if answered.answer == "deny":
             raise PermissionDenied(f"{ctx.tool_id} was not allowed: {answered.why}.", tool=ctx.tool_id)
@@ -94,15 +95,23 @@ class ScopedHost:
         entry = await self._record("permission_question", question.to_dict())
         waiting = self.permissions.open(question)
         scope.publish(PermissionRequested(question=question.to_dict(), **scope.stored(entry)))
-        answered = await self.permissions.wait(question, waiting, scope.on_question)
-        facts = {"id": question.id, "answer": answered.answer, "why": answered.why, "principal": answered.principal}
-        stored = scope.stored(await self._record("permission_answer", facts))
-        by = answered.principal
-        if answered.answer == "deny":
-            scope.publish(PermissionRefused(question_id=question.id, why=answered.why, principal=by, **stored))
-        else:
-            scope.publish(PermissionGranted(question_id=question.id, answer=answered.answer, principal=by, **stored))
+        try:
+            answered = await self.permissions.wait(question, waiting, scope.on_question)
+        except asyncio.CancelledError:
+            await self._close(question, Answered("deny", "glados", "the call was aborted while it waited"))
+            raise
+        await self._close(question, answered)
         return answered
+
+    async def _close(self, question: Question, answered: Answered) -> None:
+        """Write down how a question ended, then tell it."""
+        facts = {"id": question.id, "answer": answered.answer, "why": answered.why, "principal": answered.principal}
+        stored = self.scope.stored(await self._record("permission_answer", facts))
+        by, publish = answered.principal, self.scope.publish
+        if answered.answer == "deny":
+            publish(PermissionRefused(question_id=question.id, why=answered.why, principal=by, **stored))
+        else:
+            publish(PermissionGranted(question_id=question.id, answer=answered.answer, principal=by, **stored))
 
     async def _record(self, kind: EntryKind, payload: dict[str, Any]) -> Entry | None:
         if self.scope.record is None:
@@ -112,6 +121,7 @@ class ScopedHost:
 
 def _nobody_there(tool_id: str, why: str) -> str:
     return (
-        f"a person has to allow it ({why}) and nobody can be asked here; allow this one call (--yes on the command"
-        f" line, approve in a request), or every such call with PERMISSIONS_ALLOW={tool_id}"
+        f"a person has to allow it ({why}) and nobody can be asked here; ask again where a person can answer (in a"
+        f" terminal, over an event stream), or allow it without asking: `glados call {tool_id} … --yes`, or"
+        f" PERMISSIONS_ALLOW={tool_id}"
     )
