@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-from glados.core.errors import ToolAborted
 from glados.core.foreign import failure
-from glados.core.pipeline import Checked, failed
+from glados.core.pipeline import Checked, aborted, failed
 from glados.core.tools import ToolResult
 
 ABORT_GRACE = 2.0  # seconds that aborted tools get to clean up before they are left behind
@@ -31,7 +30,6 @@ class Executor:
     def __init__(self, run: Callable[[Checked], Awaitable[ToolResult]]) -> None:
         self._run = run
         self._items: list[_Item] = []
-        self._running: set[_Item] = set()
         self._released = False
         self._changed = asyncio.Event()
 
@@ -63,47 +61,38 @@ class Executor:
 
     async def abort(self) -> list[ToolResult]:
         """Stop what runs and give every call a result."""
-        self._released = False
-        queued = [item for item in self._items if item.task is None and item.result is None]
-        for item in queued:
-            self._abort(item, "had not begun")
-        tasks = [item.task for item in self._running if item.task is not None]
+        for item in self._items:
+            if item.checked is not None and item.task is None and item.result is None:
+                item.result = aborted(item.checked, "had not begun")
+        tasks = [item.task for item in self._items if item.task is not None and not item.task.done()]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=ABORT_GRACE)
         for item in self._items:
-            if item.result is None:
-                self._abort(item, "had begun and its outcome is unknown")
+            if item.checked is not None and item.result is None:
+                item.result = aborted(item.checked, "had begun and its outcome is unknown")
         return [item.result for item in self._items if item.result is not None]
 
-    @staticmethod
-    def _abort(item: _Item, how_far: str) -> None:
-        if item.checked is not None:
-            error = ToolAborted(f"The run was aborted; {item.checked.tool.id} {how_far}.", tool=item.checked.tool.id)
-            item.result = failed(item.checked.call, error)
-
     def _advance(self) -> None:
+        """Start what may start: a concurrent call beside concurrent ones, any other when all before it have ended."""
+        first = True
         for item in self._items:
-            if item.checked is None or item.task is not None or item.result is not None:
+            if item.checked is None or item.result is not None:
                 continue
             flags = item.checked.flags
-            joins = flags.concurrent and all(
-                other.checked and other.checked.flags.concurrent for other in self._running
-            )
-            if (self._released or flags.read_only) and (joins or not self._running):
-                self._running.add(item)
+            if item.task is None and (self._released or flags.read_only) and (flags.concurrent or first):
                 item.task = asyncio.create_task(self._work(item, item.checked), name=f"call {item.checked.tool.id}")
-            elif not joins:
+            if not flags.concurrent:
                 return
+            first = False
 
     async def _work(self, item: _Item, checked: Checked) -> None:
         try:
             item.result = await self._run(checked)
-        except Exception as error:  # the pipeline tells its failures; what comes here is a fault of ours
+        except asyncio.CancelledError:
+            item.result = aborted(checked, "had begun and its outcome is unknown")
+        except (Exception, SystemExit) as error:  # the pipeline tells its failures; what comes here is a fault of ours
             item.result = failed(checked.call, failure(f"The call of {checked.tool.id}", error))
-        finally:
-            self._running.discard(item)
-            self._changed.set()
-            if item.result is not None:
-                self._advance()
+        self._changed.set()
+        self._advance()

@@ -117,4 +117,13 @@ class Usage:
 
 def user_message(text: str) -> Message:
     """A person's prompt."""
-    return Message("user", (TextPart(text),))
+    return Message("user", (TextPart(well_formed(text)),))
+
+
+def well_formed(text: str) -> str:
+    """The text with its halves of characters joined or replaced: no store and no client can take lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -34,12 +34,16 @@ _TABLE: dict[Mode, tuple[Effect, Effect, Effect]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`web-fetch.fetch(domain=*.python.org)`: a tool id and fields of its input, in which `*` stands for anything."""
+    """`web-fetch.fetch(domain=*.python.org)`: a tool id and fields of its input, in which `*` stands for anything.
+
+    An exact rule is made from a call: a `*` that the model wrote there is only a `*`.
+    """
 
     effect: Effect
     tool: str
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     source: Source = "user"
+    exact: bool = False
 
     @classmethod
     def parse(cls, text: str, effect: Effect, source: Source = "user") -> Rule:
@@ -59,6 +63,8 @@ class Rule:
 
     def matches(self, tool_id: str, fields: Mapping[str, str]) -> bool:
         """Whether it speaks of this call; a field that the call lacks never matches."""
+        if self.exact:
+            return self.tool == tool_id and all(fields.get(name) == value for name, value in self.fields.items())
         return _glob(self.tool).fullmatch(tool_id) is not None and all(
             name in fields and _glob(pattern).fullmatch(fields[name]) for name, pattern in self.fields.items()
         )
@@ -188,15 +194,17 @@ class PermissionService:
     async def wait(self, question: Question, future: asyncio.Future[Answered], on_question: OnQuestion) -> Answered:
         """Wait for the answer of whoever is there; no answer in time is a no."""
         asking = None if isinstance(on_question, str) else asyncio.ensure_future(self._put(question, on_question))
+        how = "withdrawn"
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return await future
         except TimeoutError:
+            how = "closed unanswered"
             return Answered("deny", "glados", f"nobody answered within {self.settings.timeout:g} s")
         finally:
             if asking is not None:
                 asking.cancel()
-            self._forget(question.id, "timed out")
+            self._forget(question.id, how)
 
     def answer(self, question_id: str, answer: Answer, principal: str = "local") -> Question:
         """Answer a question, once; whoever comes second is told so."""
@@ -212,7 +220,7 @@ class PermissionService:
             )
         question, future = self._waiting[question_id]
         if future.done():  # its time ran out, and whoever waits has not noticed yet
-            raise QuestionAnswered(f"Question {question_id!r} timed out before.", question_id=question_id)
+            raise QuestionAnswered(f"Question {question_id!r} was closed before.", question_id=question_id)
         self._forget(question_id, "answered")
         if answer == "session" and question.session_id is not None and question.rule is not None:
             self._session_rules.setdefault(question.session_id, []).append(question.rule)
@@ -231,9 +239,9 @@ class PermissionService:
             self.answer(question.id, answer)
         except (QuestionAnswered, QuestionNotFound):
             return  # somebody else was faster
-        except Exception as error:
-            if question.id in self._waiting:
-                _, future = self._waiting[question.id]
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            _, future = self._waiting.get(question.id, (None, None))
+            if future is not None and not future.done():
                 self._forget(question.id, "answered")
                 future.set_result(Answered("deny", "glados", f"asking failed with {type(error).__name__}: {error}"))
 

@@ -5,6 +5,7 @@ The first phase that fails ends it with an error that the model reads; nothing b
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import inspect
 import json
@@ -19,13 +20,13 @@ from glados.core.errors import (
     GladosError,
     HookTimeout,
     InvalidInput,
-    RequestError,
+    ToolAborted,
     ToolError,
     ToolNotFound,
     ToolTimeout,
 )
 from glados.core.events import ToolCallEnded, ToolCallStarted
-from glados.core.messages import ToolCallPart
+from glados.core.messages import ToolCallPart, well_formed
 from glados.core.permissions import PermissionService
 from glados.core.scope import Scope, ScopedHost
 from glados.core.services import Services
@@ -54,8 +55,8 @@ class Pipeline:
         try:
             tool = find(call.tool_id, tools)
             input = _validated(tool, call.arguments)
-        except RequestError as error:
-            return failed(call, error)
+        except (Exception, SystemExit) as error:
+            return failed(call, _told(call.tool_id, error))
         return Checked(call, tool, input, tool.flags(input))
 
     async def run(self, checked: Checked, scope: Scope) -> ToolResult:
@@ -68,10 +69,15 @@ class Pipeline:
             await host.permit(ctx, checked.input, checked.flags, _permission_request(checked))
             output = await _call(checked, ctx, scope)
             result = _limited(checked, output)
-        except GladosError as error:
-            result = failed(call, error)
-        ended = ToolCallEnded(call_id=call.id, tool_id=call.tool_id, text=result.text, code=result.code, **scope.told())
-        scope.publish(ended)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                _tell_end(aborted(checked, "had begun and its outcome is unknown"), scope)
+                raise
+            result = failed(call, _told(call.tool_id, error))  # the tool itself raised it
+        except (Exception, SystemExit) as error:
+            result = failed(call, _told(call.tool_id, error))
+        _tell_end(result, scope)
         return result
 
     async def call_once(self, call: ToolCallPart, scope: Scope) -> dict[str, Any]:
@@ -80,7 +86,10 @@ class Pipeline:
         result = checked if isinstance(checked, ToolResult) else await self.run(checked, scope)
         if result.error is not None:
             raise result.error
-        return result.output.model_dump(mode="json") if result.output is not None else {}
+        try:
+            return result.output.model_dump(mode="json") if result.output is not None else {}
+        except Exception as error:
+            raise _told(call.tool_id, error) from error
 
 
 def find(tool_id: str, tools: Mapping[str, Tool]) -> Tool:
@@ -95,7 +104,18 @@ def find(tool_id: str, tools: Mapping[str, Tool]) -> Tool:
 
 def failed(call: ToolCallPart, error: GladosError) -> ToolResult:
     """A call that ended in an error, as the model reads it."""
-    return ToolResult(call.id, call.tool_id, f"Error {error.code}: {error.message}", error=error)
+    return ToolResult(call.id, call.tool_id, well_formed(f"Error {error.code}: {error.message}"), error=error)
+
+
+def aborted(checked: Checked, how_far: str) -> ToolResult:
+    """A call of a run that was aborted."""
+    error = ToolAborted(f"The run was aborted; {checked.tool.id} {how_far}.", tool=checked.tool.id)
+    return failed(checked.call, error)
+
+
+def _tell_end(result: ToolResult, scope: Scope) -> None:
+    facts = {"call_id": result.call_id, "tool_id": result.tool_id, "text": result.text, "code": result.code}
+    scope.publish(ToolCallEnded(**facts, **scope.told()))
 
 
 async def _call(checked: Checked, ctx: ToolContext, scope: Scope) -> BaseModel:
@@ -106,7 +126,7 @@ async def _call(checked: Checked, ctx: ToolContext, scope: Scope) -> BaseModel:
     if isinstance(error, HookTimeout):
         raise ToolTimeout(f"{tool.id} did not end within {tool.timeout:g} s and was stopped.", tool=tool.id)
     if error is not None:
-        raise _told(tool, error) from error
+        raise _told(tool.id, error) from error
     return tool.output(value)
 
 
@@ -133,37 +153,28 @@ async def _check_meaning(checked: Checked) -> None:
         if inspect.isawaitable(answer):
             await answer
     except ValueError as error:
-        raise InvalidInput(f"The input of {checked.tool.id} does not fit: {error}.", tool=checked.tool.id) from error
-    except Exception as error:
-        raise _told(checked.tool, error) from error
+        why = " ".join(str(error).split()).rstrip(".")
+        raise InvalidInput(f"The input of {checked.tool.id} does not fit: {why}.", tool=checked.tool.id) from error
 
 
 def _permission_request(checked: Checked) -> PermissionRequest:
-    if checked.tool.permission is None:
-        return PermissionRequest()
-    try:
-        return checked.tool.permission(checked.input)
-    except Exception as error:
-        raise _told(checked.tool, error) from error
+    return checked.tool.permission(checked.input) if checked.tool.permission is not None else PermissionRequest()
 
 
-def _told(tool: Tool, error: BaseException) -> GladosError:
+def _told(tool_id: str, error: BaseException) -> GladosError:
     """What a tool raised, as an error of that tool."""
     if isinstance(error, GladosError):
         return error
     if isinstance(error, SystemExit):
-        return ToolError(f"{tool.id} failed: it called sys.exit({error.code!r}).", tool=tool.id)
+        return ToolError(f"{tool_id} failed: it called sys.exit({error.code!r}).", tool=tool_id)
     text = " ".join(str(error).split())
-    return ToolError(f"{tool.id} failed with {type(error).__name__}{': ' + text if text else ''}.", tool=tool.id)
+    return ToolError(f"{tool_id} failed with {type(error).__name__}{': ' + text if text else ''}.", tool=tool_id)
 
 
 def _limited(checked: Checked, output: BaseModel) -> ToolResult:
     """The result's limit: what the model reads is cut, and says so."""
     tool = checked.tool
-    try:
-        text = tool.render(output) if tool.render is not None else output.model_dump_json()
-    except Exception as error:
-        raise _told(tool, error) from error
+    text = well_formed(tool.render(output)) if tool.render is not None else output.model_dump_json()
     if len(text) > tool.max_result_chars:
         cut = f"\n[cut: {tool.max_result_chars} of {len(text)} characters are shown]"
         text = text[: tool.max_result_chars] + cut
@@ -174,5 +185,5 @@ def call_part(call_id: str, tool_id: str, input: Mapping[str, Any]) -> ToolCallP
     """A call that a program makes, in the form in which models make theirs."""
     try:
         return ToolCallPart(call_id, tool_id, json.dumps(dict(input)))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"The input of {tool_id} cannot be written as JSON: {error}.", tool=tool_id) from None

@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from glados.core.agents import Agent
 from glados.core.errors import GladosError, ModelError
 from glados.core.events import Event, EventBus, MessageCreated, RunFinished, RunStarted, StreamChunk
 from glados.core.executor import Executor
 from glados.core.foreign import failure
-from glados.core.messages import Message, TextPart, ToolCallPart, ToolResultPart, Usage, user_message
-from glados.core.model import Model, ModelDone, ModelRequest, TextDelta, ThinkingDelta, ToolCallDelta
+from glados.core.messages import Message, TextPart, ToolCallPart, ToolResultPart, Usage, user_message, well_formed
+from glados.core.model import Model, ModelDelta, ModelDone, ModelRequest, TextDelta, ThinkingDelta, ToolCallDelta
 from glados.core.permissions import OnQuestion
 from glados.core.pipeline import Checked, Pipeline
 from glados.core.scope import Scope
-from glados.core.sessions import Draft, Entry, Session, SessionStore
+from glados.core.sessions import Draft, Entry, Session, SessionStore, new_id
+from glados.core.shielding import ended, to_the_end
 from glados.core.tools import Tool, ToolResult
 
 
@@ -133,23 +136,30 @@ class Run:
         """Work on the prompt until the model stops; cancelling it is the abort, and leaves a valid history."""
         error: GladosError | None = None
         try:
-            result = await self._loop(prompt)
+            stop = await self._loop(prompt)
         except asyncio.CancelledError:
-            _stay_alive()
-            await self._close_turn("aborted")
-            result = self._result("aborted")
+            stop = "aborted"
         except Exception as caught:
-            error = failure("The run", caught)
-            await self._close_turn("error")
-            result = self._result("error")
-        end = {"run_id": self.id, "stop": result.stop, "error": error.to_dict() if error else None}
-        entry = await self._record(Draft("run_end", end, self.id))
-        self._publish(RunFinished, result=result.to_dict(), error=error, seq=entry.seq)
+            stop, error = "error", failure("The run", caught)
+        return await to_the_end(self._finish(stop, error))
+
+    async def _finish(self, stop: str, error: GladosError | None) -> RunResult:
+        """Close the history and tell the end; the end is told even if the store fails."""
+        entry: Entry | None = None
+        try:
+            await self._close_turn(stop)
+            end = {"run_id": self.id, "stop": stop, "error": error.to_dict() if error else None}
+            entry = await self._record(Draft("run_end", end, self.id))
+        except Exception as caught:
+            stop, error = "error", error or failure("The end of the run", caught)
+        result = self._result(stop)
+        self._publish(RunFinished, result=result.to_dict(), error=error, seq=entry.seq if entry else None)
         if error is not None:
             raise error
         return result
 
-    async def _loop(self, prompt: str) -> RunResult:
+    async def _loop(self, prompt: str) -> str:
+        """Turn after turn; gives the reason why it stopped."""
         context = self._context
         entries = await context.store.entries(self.session_id)
         self._messages = [entry.payload for entry in entries if isinstance(entry.payload, Message)]
@@ -158,13 +168,13 @@ class Run:
         while True:
             limit = context.agent.limits.reached(turns=self._state.turns)
             if limit is not None:
-                return self._result(limit)
+                return limit
             turn = await self._ask_model()
             await self._say(turn.message(context.model.name))
             if not turn.calls:
                 self._turn = None
                 stop = turn.done.stop if turn.done is not None else "end"
-                return self._result("end" if stop == "tool_calls" else stop)
+                return "end" if stop == "tool_calls" else stop
             turn.executor.release()
             async for results in turn.executor.results():
                 await self._tell(results)
@@ -175,17 +185,13 @@ class Run:
         context = self._context
         turn = self._turn = _Turn(Executor(self._run_call))
         request = ModelRequest(context.system, self._messages, context.tools, memo=self._memo)
-        async for delta in context.model.stream(request):
-            if isinstance(delta, TextDelta):
-                turn.text.append(delta.text)
-                self._publish(StreamChunk, text=delta.text, n=self._next_n())
-            elif isinstance(delta, ToolCallDelta):
-                turn.calls.append(delta.call)
-                turn.executor.add(context.pipeline.check(delta.call, self._tools))
-            elif isinstance(delta, ThinkingDelta):
-                self._publish(StreamChunk, text=delta.text, thinking=True, n=self._next_n())
-            else:
-                turn.done = delta
+        try:
+            async for delta in context.model.stream(request):
+                self._take(turn, delta)
+        except GladosError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ModelError(failure(f"The model {context.model.name!r}", error).message) from error
         if turn.done is None:
             raise ModelError("The model's answer ended before it was complete: try again.")
         state, used = self._state, turn.done.usage
@@ -197,6 +203,21 @@ class Run:
             steps=(*state.steps, Step("model", turn.done.model, usage=used)),
         )
         return turn
+
+    def _take(self, turn: _Turn, delta: ModelDelta) -> None:
+        if isinstance(delta, TextDelta):
+            turn.text.append(well_formed(delta.text))
+            self._publish(StreamChunk, text=turn.text[-1], n=self._next_n())
+        elif isinstance(delta, ToolCallDelta):
+            call = delta.call
+            taken = any(call.id == other.id for other in turn.calls)  # a result must say which call it belongs to
+            call = replace(call, id=new_id() if taken else call.id, arguments=well_formed(call.arguments))
+            turn.calls.append(call)
+            turn.executor.add(self._context.pipeline.check(call, self._tools))
+        elif isinstance(delta, ThinkingDelta):
+            self._publish(StreamChunk, text=well_formed(delta.text), thinking=True, n=self._next_n())
+        else:
+            turn.done = delta
 
     async def _run_call(self, checked: Checked) -> ToolResult:
         return await self._context.pipeline.run(checked, self._scope)
@@ -233,7 +254,7 @@ class Run:
         try:
             return await asyncio.shield(appending)
         except asyncio.CancelledError:
-            await asyncio.wait({appending})
+            await ended(appending)
             raise
 
     async def _append(self, draft: Draft) -> Entry:
@@ -256,13 +277,6 @@ class Run:
         return RunResult(state.text, self.session_id, self.id, state.usage, state.steps, stop)
 
 
-def _stay_alive() -> None:
-    """Take the cancellation back, so that the history can still be closed."""
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()
-
-
 def _results_of_last_turn(messages: Sequence[Message]) -> set[str]:
     """The ids of the calls in the last answer that have their result."""
     told: set[str] = set()
@@ -275,5 +289,5 @@ def _results_of_last_turn(messages: Sequence[Message]) -> set[str]:
 
 def _part(result: ToolResult) -> ToolResultPart:
     error = result.error
-    data = dict(error.data) if error is not None and error.data else None
+    data = to_jsonable_python(dict(error.data), fallback=str) if error is not None and error.data else None
     return ToolResultPart(result.call_id, result.tool_id, result.text, result.is_error, result.code, data)
