@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
 import pluggy
 from pydantic import BaseModel, Field
@@ -12,9 +14,14 @@ from pydantic import BaseModel, Field
 from glados.core import foreign, hookspecs
 from glados.core.errors import ConfigurationError, GladosError, InvalidSetting, PluginError
 from glados.core.plugins import Plugin, PluginRecord, check_class, register
-from glados.core.settings import RESERVED_SECTIONS, Settings, env_names
+from glados.core.settings import RESERVED_SECTIONS, Section, Settings, env_names
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+log = logging.getLogger("glados.plugins")
 ENTRY_POINTS = "glados"
+NO_SECTIONS: Mapping[str, type[BaseModel]] = MappingProxyType({})
 
 
 class PluginsSettings(BaseModel):
@@ -49,52 +56,79 @@ class Discovery:
 
 def installed() -> list[Candidate]:
     """The plugins that installed distributions name in the entry-point group `glados`."""
-    from importlib.metadata import entry_points
-
     found = [
         Candidate(
             point.name, point.load, point.dist.version if point.dist else None, point.dist.name if point.dist else None
         )
-        for point in entry_points(group=ENTRY_POINTS)
+        for point in _entry_points()
     ]
     return sorted(found, key=lambda candidate: (candidate.id, candidate.distribution or ""))
 
 
+def _entry_points() -> Iterable[EntryPoint]:
+    from importlib.metadata import distributions, entry_points
+
+    try:
+        return entry_points(group=ENTRY_POINTS)
+    except Exception:  # one distribution whose file cannot be read must not hide those of all the others
+        points: dict[str, EntryPoint] = {}
+        for distribution in distributions():
+            try:
+                for point in distribution.entry_points.select(group=ENTRY_POINTS):
+                    points.setdefault(f"{distribution.name} {point.name}", point)
+            except Exception as error:
+                log.warning("the entry points of %s cannot be read: %s", distribution.name, error)
+        return points.values()
+
+
 def given(classes: Sequence[type[Plugin[Any]]]) -> list[Candidate]:
     """Plugins that a program passes itself, instead of entry points."""
-    return [Candidate(getattr(cls, "id", cls.__name__), lambda cls=cls: cls) for cls in classes]
+    return [Candidate(str(getattr(cls, "id", None) or repr(cls)), lambda cls=cls: cls) for cls in classes]
 
 
-def discover(candidates: Iterable[Candidate], settings: Settings) -> Discovery:
-    """Import, check, configure and order plugins; a wrong setting raises, every other fault costs its plugin alone."""
-    options = settings.section("plugins", PluginsSettings).load()
+def discover(
+    candidates: Iterable[Candidate], settings: Settings, own: Mapping[str, type[BaseModel]] = NO_SECTIONS
+) -> Discovery:
+    """Import, check, configure and order plugins; a wrong setting raises, every other fault costs its plugin alone.
+
+    `own` are sections of glados itself: what is wrong there is told together with what is wrong for the plugins.
+    """
+    sections = [settings.section(name, model) for name, model in own.items()]
+    wrong = [error for section in sections if (error := _fault(section))]
+    options = settings.section("plugins", PluginsSettings)
+    if error := _fault(options):
+        raise _together([*wrong, error])
+    return _discover(candidates, settings, options.load(), wrong)
+
+
+def _discover(
+    candidates: Iterable[Candidate], settings: Settings, options: PluginsSettings, wrong: list[InvalidSetting]
+) -> Discovery:
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
-    found, loaded, wrong = Discovery(), dict[str, Plugin[Any]](), list[InvalidSetting]()
+    found, loaded = Discovery(), dict[str, Plugin[Any]]()
     claims: dict[str, str] = {}
     seen: dict[str, PluginRecord] = {}
     for candidate in candidates:
         record = PluginRecord(candidate.id, candidate.version, candidate.distribution)
         found.records.append(record)
         try:
-            if candidate.id in seen:
-                raise PluginError(
-                    f"Two plugins have the id {candidate.id!r}; the other one is {_origin(seen[candidate.id])}."
-                )
-            seen[candidate.id] = record
+            first = seen.setdefault(candidate.id, record)
             if _switched_off(record, settings, options):
                 continue
+            if first is not record:
+                raise PluginError(f"Two plugins have the id {candidate.id!r}; the other one is {_origin(first)}.")
             plugin = _load(candidate, manager, options.timeout)
             record.requires = plugin.needs()
             _claim(plugin, claims)
-            plugin.settings = settings.section(plugin.section(), plugin.settings_model).load()
+            _configure(plugin, settings, options.timeout)
             loaded[candidate.id] = plugin
         except InvalidSetting as error:
             wrong.append(error)
         except GladosError as error:
             record.fail(error.message)
     if wrong:
-        raise InvalidSetting(" ".join(error.message for error in wrong), settings=[error.data for error in wrong])
+        raise _together(wrong)
     if missing := [id for id in options.load or () if id not in seen]:
         raise ConfigurationError(
             f"PLUGINS_LOAD names {', '.join(map(repr, missing))}, which is not installed:"
@@ -102,6 +136,20 @@ def discover(candidates: Iterable[Candidate], settings: Settings) -> Discovery:
         )
     found.plugins = _in_order(loaded, found)
     return found
+
+
+def _fault(section: Section[Any]) -> InvalidSetting | None:
+    try:
+        section.load()
+    except InvalidSetting as error:
+        return error
+    return None
+
+
+def _together(errors: Sequence[InvalidSetting]) -> InvalidSetting:
+    """Several errors as one, so that a person sees every wrong value at once."""
+    names = [name for error in errors for name in cast("list[str]", error.data.get("settings", []))]
+    return InvalidSetting(" ".join(error.message for error in errors), settings=names)
 
 
 def _origin(record: PluginRecord) -> str:
@@ -120,10 +168,23 @@ def _switched_off(record: PluginRecord, settings: Settings, options: PluginsSett
 
 
 def _load(candidate: Candidate, manager: pluggy.PluginManager, timeout: float) -> Plugin[Any]:
-    cls = check_class(candidate.id, foreign.load(f"The import of plugin {candidate.id!r}", candidate.load, timeout))
-    plugin = foreign.load(f"The constructor of plugin {candidate.id!r}", cls, timeout)
-    register(manager, plugin)
+    try:
+        cls = check_class(candidate.id, foreign.load(f"The import of plugin {candidate.id!r}", candidate.load, timeout))
+        plugin = foreign.load(f"The constructor of plugin {candidate.id!r}", cls, timeout)
+        foreign.load(f"The class of plugin {candidate.id!r}", lambda: register(manager, plugin), timeout)
+    except InvalidSetting as error:  # raised by the plugin itself: none of its settings was read yet
+        raise PluginError(error.message) from error
     return plugin
+
+
+def _configure(plugin: Plugin[Any], settings: Settings, timeout: float) -> None:
+    """Read its settings; their validators are code of the plugin."""
+    section = foreign.load(
+        f"Reading the settings of plugin {plugin.id!r}",
+        lambda: settings.section(plugin.section(), plugin.settings_model),
+        timeout,
+    )
+    plugin.settings = section.load()
 
 
 def _claim(plugin: Plugin[Any], claims: dict[str, str]) -> None:

@@ -7,12 +7,14 @@ Code stuck in C is not interrupted, and outside the main thread nothing is.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import inspect
 import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
 from glados.core.errors import GladosError, HookTimeout, PluginError
@@ -20,9 +22,10 @@ from glados.core.errors import GladosError, HookTimeout, PluginError
 T = TypeVar("T")
 _REPEAT = 0.05  # seconds until the alarm rings again, for code that catches everything
 _GRACE = 0.5  # seconds that cancelled code gets to clean up before it is left behind
+_left: list[Any] = []  # coroutines that refuse to end: collecting one would wake it once more
 
 
-class _Expired(BaseException):
+class Expired(BaseException):
     """Raised inside foreign code when its time is up; no `except Exception` catches it."""
 
 
@@ -48,22 +51,31 @@ class _Alarm:
             return
         self._armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._handler)
+        signal.signal(signal.SIGALRM, self._handler or signal.SIG_DFL)
         left, interval = self._outer
         if left:
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - self._started), 0.001), interval)
 
-    def _ring(self, _signal: int, _frame: FrameType | None) -> None:
-        if self._armed:
-            raise _Expired
+    def _ring(self, _signal: int, frame: FrameType | None) -> None:
+        # An exception on the way in or out would leave the timer running, and it would ring in code that is ours.
+        if self._armed and (frame is None or frame.f_code not in _DOORS):
+            raise Expired
 
 
-class _Stepped:
+_DOORS: tuple[CodeType, ...] = (_Alarm.__enter__.__code__, _Alarm.__exit__.__code__)
+
+
+class Stepped:
     """Awaits a coroutine with the alarm set around each of its steps, so that only its own code is interrupted."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, T], timeout: float) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], timeout: float) -> None:
         self._coroutine = coroutine
         self._deadline = time.monotonic() + timeout
+        self._given_up = False
+
+    def give_up(self) -> None:
+        """Take no further step, whatever the coroutine does about being cancelled."""
+        self._given_up = True
 
     def __await__(self) -> Generator[Any, Any, Any]:
         step: Callable[[Any], Any] = self._coroutine.send
@@ -78,8 +90,19 @@ class _Stepped:
                 value = yield waiting
                 step = self._coroutine.send
             except BaseException as error:
+                if self._given_up:
+                    self._drop()
+                    raise Expired from None
+                self._deadline = max(self._deadline, time.monotonic() + _GRACE)
                 value = error
                 step = self._coroutine.throw
+
+    def _drop(self) -> None:
+        try:
+            with _Alarm(_GRACE):
+                self._coroutine.close()
+        except BaseException:
+            _left.append(self._coroutine)
 
 
 def load(what: str, loader: Callable[[], T], timeout: float) -> T:
@@ -87,7 +110,7 @@ def load(what: str, loader: Callable[[], T], timeout: float) -> T:
     try:
         with _Alarm(timeout):
             return loader()
-    except _Expired:
+    except Expired:
         raise HookTimeout(f"{what} took longer than {timeout:g} s.") from None
     except KeyboardInterrupt:
         raise
@@ -107,28 +130,46 @@ async def outcome(
     what: str, function: Callable[..., Any], timeout: float, *args: Any, **kwargs: Any
 ) -> tuple[Any, BaseException | None]:
     """What a foreign function returned or raised; a HookTimeout if it did neither in time."""
+    deadline = time.monotonic() + timeout
+    bound = functools.partial(function, *args, **kwargs)
     if inspect.iscoroutinefunction(function):
-        stepped = _Stepped(function(*args, **kwargs), timeout)
-        work: asyncio.Future[Any] = asyncio.create_task(_contain(stepped), name=what)
+        value, error = await _in_task(what, bound, timeout)
     else:
-        work = in_thread(what, lambda: function(*args, **kwargs))
+        value, error = await _wait(in_thread(what, bound), timeout)
+        if error is None and inspect.iscoroutine(value):  # a plain function around an async one
+            value, error = await _in_task(what, lambda: value, deadline - time.monotonic())
+    if isinstance(error, Expired):
+        return None, HookTimeout(f"{what} took longer than {timeout:g} s.")
+    return value, error
+
+
+async def _in_task(what: str, function: Callable[[], Any], timeout: float) -> tuple[Any, BaseException | None]:
+    async def call() -> Any:
+        return await function()
+
+    stepped = Stepped(call(), timeout)
+    return await _wait(asyncio.create_task(_contain(stepped), name=what), timeout, stepped)
+
+
+async def _wait(work: asyncio.Future[Any], timeout: float, stepped: Stepped | None = None) -> Any:
     try:
         await asyncio.wait({work}, timeout=timeout)
     except asyncio.CancelledError:
-        await _leave(work)
+        await leave(work, stepped)
         raise
-    if work.done():
-        value, error = work.result()
-        if not isinstance(error, _Expired):
-            return value, error
-    await _leave(work)
-    return None, HookTimeout(f"{what} took longer than {timeout:g} s.")
+    if not work.done():
+        await leave(work, stepped)
+        return None, Expired()
+    return (None, asyncio.CancelledError()) if work.cancelled() else work.result()
 
 
-async def _leave(work: asyncio.Future[Any]) -> None:
+async def leave(work: asyncio.Future[Any], stepped: Stepped | None) -> None:
     """Cancel work and give it a moment to clean up; what does not end then is left behind."""
     work.cancel()
-    if isinstance(work, asyncio.Task):
+    if stepped is not None:
+        await asyncio.wait({work}, timeout=_GRACE)
+        stepped.give_up()
+        work.cancel()
         await asyncio.wait({work}, timeout=_GRACE)
 
 
@@ -147,7 +188,7 @@ def in_thread(what: str, function: Callable[[], Any]) -> asyncio.Future[tuple[An
             outcome = function(), None
         except BaseException as error:
             outcome = None, error
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(deliver, outcome)
 
     threading.Thread(target=body, name=what, daemon=True).start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import logging
 from typing import Any, cast
 
@@ -52,6 +54,8 @@ class PluginHost:
     async def prepare(self, prepare: Prepare) -> Prepare:
         """Ask every plugin for its tools and context; one that fails contributes nothing this time."""
         for plugin in list(self._started):
+            if not self._runs(plugin.id):  # what it requires has just been quarantined
+                continue
             record = self._discovery.record(plugin.id)
             try:
                 part = await self._contribution(plugin, prepare)
@@ -103,7 +107,7 @@ class PluginHost:
         function = hook(plugin, name)
         if function is not None:
             what = f"The hook {name!r} of plugin {plugin.id!r}"
-            accepts = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+            accepts = inspect.signature(function).parameters
             await foreign.call(what, function, self._options.timeout, *([argument] if accepts else []))
 
     async def _quarantine(self, plugin: Plugin[Any], error: GladosError) -> None:
@@ -136,9 +140,9 @@ async def _migrate(services: Services, plugin: Plugin[Any]) -> None:
         raise PluginError("It has migrations, but nothing here applies them: enable the plugin 'database'.") from None
     try:
         await migrator.apply(type(plugin))
-    except GladosError:
+    except (GladosError, asyncio.CancelledError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         raise foreign.failure(f"The migration of plugin {plugin.id!r}", error) from error
 
 

@@ -108,14 +108,19 @@ def check_class(id: str, candidate: Any) -> type[Plugin[Any]]:
         raise PluginError(f"Its entry point names {candidate!r}, which is no subclass of glados.core.Plugin.")
     plugin = cast("type[Plugin[Any]]", candidate)
     own = getattr(plugin, "id", None)
+    if own is None:
+        raise PluginError(f"{plugin.__name__} has no id: write one in the class.")
     if own != id:
         raise PluginError(f"Its entry point is named {id!r}, but {plugin.__name__}.id is {own!r}: make them equal.")
     if not PLUGIN_ID.fullmatch(id):
         raise PluginError(f"{id!r} is no plugin id: use lower-case letters, digits and single hyphens.")
     for name in ("requires", "after"):
         value = getattr(plugin, name)
-        if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+        items = cast("tuple[object, ...] | list[object]", value) if isinstance(value, tuple | list) else (None,)
+        if not all(isinstance(item, str) for item in items):
             raise PluginError(f"{plugin.__name__}.{name} is {value!r}: write a tuple of plugin ids.")
+    if not isinstance(cast("object", plugin.migrations), str | None):
+        raise PluginError(f"{plugin.__name__}.migrations is {plugin.migrations!r}: write the name of a folder.")
     return plugin
 
 
@@ -159,6 +164,10 @@ def _check_options(name: str, implementation: pluggy.HookImpl) -> None:
         raise PluginError(f"Hook {name!r} is a wrapper: hook wrappers are not supported.")
     if implementation.tryfirst or implementation.trylast:
         raise PluginError(f"Hook {name!r} has tryfirst or trylast: order comes from `requires` and `after` alone.")
+    if implementation.opts.get("specname"):
+        raise PluginError(f"Hook {name!r} is a method of another name: name it {name!r}, without specname.")
+    if inspect.isgeneratorfunction(implementation.function) or inspect.isasyncgenfunction(implementation.function):
+        raise PluginError(f"Hook {name!r} has a yield: provide an @asynccontextmanager for what has to be closed.")
 
 
 def _told(error: pluggy.PluginValidationError, plugin: type[Plugin[Any]]) -> str:

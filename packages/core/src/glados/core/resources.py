@@ -7,10 +7,12 @@ for each resource satisfies both, and a resource that hangs can be left behind.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from glados.core import foreign
 from glados.core.errors import HookTimeout, PluginError
 
 
@@ -22,41 +24,56 @@ class Resource:
         self._label = label
         self._stop = asyncio.Event()
         self._opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._failure: str | None = None
+        self._error: BaseException | None = None
         self._task: asyncio.Task[None] | None = None
+        self._step: foreign.Stepped | None = None
+        self._timeout = 0.0
 
     async def open(self, timeout: float) -> Any:
         """Enter it and give what it yields."""
+        self._timeout = timeout
         self._task = asyncio.create_task(self._hold(), name=f"resource {self._label}")
-        await asyncio.wait({self._opened}, timeout=timeout)
-        if not self._opened.done():
-            self._task.cancel()
-            self._opened.cancel()
-            raise HookTimeout(f"{self._label} was not open after {timeout:g} s.")
-        return self._opened.result()
+        try:
+            await asyncio.wait({self._opened, self._task}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await foreign.leave(self._task, self._step)
+            raise
+        if self._opened.done():
+            return self._opened.result()
+        if self._task.done() and self._error is not None and not isinstance(self._error, foreign.Expired):
+            raise PluginError(self._told(self._error)) from self._error
+        await foreign.leave(self._task, self._step)
+        raise HookTimeout(f"{self._label} was not open after {timeout:g} s.")
 
     async def close(self, timeout: float) -> str | None:
         """Leave it; says what went wrong, if anything did."""
         if self._task is None:
             return None
+        self._timeout = timeout
         self._stop.set()
         await asyncio.wait({self._task}, timeout=timeout)
-        if not self._task.done():
-            self._task.cancel()
+        if not self._task.done() or isinstance(self._error, foreign.Expired):
+            await foreign.leave(self._task, self._step)
             return f"{self._label} was not closed after {timeout:g} s"
-        return self._failure
+        return self._told(self._error) if self._error is not None else None
 
     async def _hold(self) -> None:
         try:
-            async with self._factory() as value:
-                if not self._opened.done():
-                    self._opened.set_result(value)
+            context = self._factory()
+            value = await self._stepped(context.__aenter__())
+            try:
+                self._opened.set_result(value)
                 await self._stop.wait()
-        except (Exception, SystemExit) as error:
-            reason = f"{self._label}: {type(error).__name__}: {error}"
-            if self._opened.done():
-                self._failure = reason
-            else:
-                failure = PluginError(reason)
-                failure.__cause__ = error
-                self._opened.set_exception(failure)
+            finally:
+                await self._stepped(context.__aexit__(*sys.exc_info()))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # one that left the task would end the loop
+            self._error = error
+
+    async def _stepped(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        self._step = foreign.Stepped(coroutine, self._timeout)
+        return await self._step
+
+    def _told(self, error: BaseException) -> str:
+        return f"{self._label}: {type(error).__name__}: {error}".removesuffix(": ")

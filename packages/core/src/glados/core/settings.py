@@ -5,49 +5,54 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, Field, Secret, SecretBytes, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
+from glados.core.complaints import HIDDEN, said, shortened, wrong_value
 from glados.core.errors import InvalidSetting, MissingSetting
 
 M = TypeVar("M", bound=BaseModel)
 
 RESERVED_SECTIONS = frozenset({"model", "server", "permissions", "plugins", "openai", "glados"})
 DEFAULT = "default"
-HIDDEN = "**********"
+ENVIRONMENT = "environment variable "
+PASSED = "App.open(settings=…)"
+_SECRETS = (SecretStr, SecretBytes, Secret)
 
 
 class NoSettings(BaseModel):
     """The settings of a plugin that has none."""
 
 
+def _user_data_dir() -> Path:
+    from platformdirs import user_data_path  # an import that most programs need only here
+
+    return user_data_path("glados")
+
+
 class GladosSettings(BaseModel):
     """Where glados keeps its data and how much it says."""
 
-    model_config = ConfigDict(validate_default=True)
-
     data_dir: Path = Field(
-        default=Path(),
+        default_factory=_user_data_dir,
         description="The folder of the database and the token; by default the platform's folder for user data.",
     )
-    log_level: str = Field(
-        default="info",
-        pattern="^(debug|info|warning|error)$",
-        description="How much the log says: debug, info, warning or error.",
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="How much the log says: debug, info, warning or error."
     )
 
-    def model_post_init(self, context: Any) -> None:
-        """Fill in the platform's folder, which costs an import that most programs need only here."""
-        if self.data_dir == Path():
-            from platformdirs import user_data_path
-
-            self.data_dir = user_data_path("glados")
-        self.data_dir = self.data_dir.expanduser().absolute()
+    @field_validator("data_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class Section(Generic[M]):
     model: type[M]
     values: tuple[Setting, ...]
     instance: M | None
+    fault: str | None = None
 
     @property
     def errors(self) -> tuple[Setting, ...]:
@@ -101,7 +107,8 @@ class Section(Generic[M]):
         wrong = [s for s in self.errors if s.source != DEFAULT]
         error = InvalidSetting if wrong else MissingSetting
         told = wrong or self.errors
-        raise error(" ".join(str(setting.error) for setting in told), settings=[f"{self.name}.{s.name}" for s in told])
+        sentences = dict.fromkeys(str(setting.error) for setting in told)  # one may be about several values
+        raise error(" ".join(sentences) or str(self.fault), settings=[f"{self.name}.{s.name}" for s in told])
 
 
 class Settings:
@@ -120,17 +127,20 @@ class Settings:
     def section(self, name: str, model: type[M]) -> Section[M]:
         """Merge one section field by field and convert it with its model."""
         given = self._given(name, model)
+        faults: dict[str, ErrorDetails] = {}
         try:
-            instance, errors = model.model_validate({key: value for key, (value, _) in given.items()}), {}
+            values = {key: value for key, (value, _) in given.items()}
+            instance = model.model_validate(values, by_name=True, by_alias=False)
         except ValidationError as error:
-            instance, errors = None, _messages(error)
-        values = [_setting(name, field, info, given, instance, errors) for field, info in model.model_fields.items()]
-        values += [
-            _unknown(name, model, field, source) for field, (_, source) in given.items() if not _has(model, field)
-        ]
-        if any(setting.error for setting in values):
             instance = None
-        return Section(name, model, tuple(values), instance)
+            for item in error.errors(include_url=False):
+                faults.setdefault(str(item["loc"][0]) if item["loc"] else "", item)
+        together = _together(name, model, given, faults.get(""))
+        read = [_setting(name, *field, given, instance, faults, together) for field in model.model_fields.items()]
+        read += [_unknown(name, model, field, given[field][1]) for field in given if field not in model.model_fields]
+        if any(setting.error for setting in read):
+            instance = None
+        return Section(name, model, tuple(read), instance, together)
 
     def enabled(self, name: str) -> tuple[bool, str]:
         """Whether a plugin's section is switched on, and what says so."""
@@ -144,18 +154,19 @@ class Settings:
         """What somebody gave, by field, with the last source that gave it."""
         given: dict[str, tuple[Any, str]] = {}
         for layer in self.layers:
-            for field, value in layer.values.get(name, {}).items():
+            for field, value in _table(layer.values, name, layer.source).items():
                 given[field] = (value, layer.source)
         for field, info in model.model_fields.items():
             text = self.environ.get(env_name(name, field))
             if text:  # an empty variable counts as not set, as shells and compose files leave them
-                given[field] = (_from_text(text, info.annotation), f"environment variable {env_name(name, field)}")
-        for field, value in self.overrides.get(name, {}).items():
-            given[field] = (value, "App.open(settings=…)")
-        if model is not _Switch:
-            given.pop("enabled", None) if "enabled" not in model.model_fields else None
-            return given
-        return {field: pair for field, pair in given.items() if field == "enabled"}
+                given[field] = (_from_text(text, info.annotation), f"{ENVIRONMENT}{env_name(name, field)}")
+        for field, value in _table(self.overrides, name, PASSED).items():
+            given[field] = (value, PASSED)
+        if model is _Switch:
+            return {field: pair for field, pair in given.items() if field == "enabled"}
+        if "enabled" not in model.model_fields:
+            given.pop("enabled", None)
+        return given
 
 
 class _Switch(BaseModel):
@@ -174,34 +185,65 @@ def env_names(section: str, model: type[BaseModel]) -> list[str]:
     return [env_name(section, field) for field in ("enabled", *model.model_fields)]
 
 
-def _has(model: type[BaseModel], field: str) -> bool:
-    return field in model.model_fields
+def _table(values: Mapping[str, Any], section: str, source: str) -> Mapping[str, Any]:
+    table = values.get(section, {})
+    if not isinstance(table, Mapping):
+        raise InvalidSetting(
+            f"{section} in {source} is {shortened(table)}, which is not allowed: give a table [{section}].",
+            settings=[section],
+        )
+    return cast("Mapping[str, Any]", table)
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """The types that a field may have, without Optional, Annotated and what stands in brackets."""
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType, Annotated):
+        for inner in get_args(annotation)[: 1 if origin is Annotated else None]:
+            yield from _kinds(inner)
+    else:
+        yield origin or annotation
 
 
 def _from_text(text: str, annotation: Any) -> Any:
     """Lists are comma-separated or JSON, tables are JSON; pydantic converts everything else from its text."""
-    kinds = {get_origin(kind) or kind for kind in (annotation, *get_args(annotation))}
+    kinds: list[type[Any]] = [kind for kind in _kinds(annotation) if isinstance(kind, type)]
     stripped = text.strip()
-    if kinds & {list, tuple, set, frozenset}:
+    if any(issubclass(kind, list | tuple | AbstractSet) or kind is Sequence for kind in kinds):
         if not stripped.startswith("["):
             return [item.strip() for item in stripped.split(",") if item.strip()]
-    elif not any(kind is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)) for kind in kinds):
-        return text
+    elif not any(issubclass(kind, Mapping | BaseModel) or is_dataclass(kind) for kind in kinds):
+        return text if any(issubclass(kind, (str, bytes, *_SECRETS)) for kind in kinds) else stripped
     try:
         return json.loads(stripped)
     except ValueError:
         return text
 
 
-def _messages(error: ValidationError) -> dict[str, str]:
-    """What pydantic says of each field."""
-    messages: dict[str, str] = {}
-    for item in error.errors(include_url=False):
-        field = str(item["loc"][0]) if item["loc"] else ""
-        text = item["msg"].removeprefix("Value error, ")
-        inner = ".".join(str(part) for part in item["loc"][1:])
-        messages.setdefault(field, f"{inner}: {text}" if inner else text)
-    return messages
+def _is_secret(annotation: Any, seen: tuple[Any, ...] = ()) -> bool:
+    """Whether a secret is in it, at whatever depth."""
+    if annotation in seen or annotation is None:
+        return False
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return any(_is_secret(info.annotation, (*seen, annotation)) for info in annotation.model_fields.values())
+    secret = isinstance(annotation, type) and issubclass(annotation, _SECRETS)
+    return secret or any(_is_secret(inner, seen) for inner in (get_origin(annotation), *get_args(annotation)))
+
+
+def _together(
+    section: str, model: type[BaseModel], given: dict[str, tuple[Any, str]], fault: ErrorDetails | None
+) -> str | None:
+    """The complaint about values that do not go together, by a validator of the whole model."""
+    if fault is None:
+        return None
+    named = [
+        f"{field} = {HIDDEN if _is_secret(model.model_fields[field].annotation) else shortened(value)} ({source})"
+        for field, (value, source) in given.items()
+        if field in model.model_fields
+    ]
+    if not named:
+        return f"[{section}] needs settings: {said(fault)}. Set {' or '.join(env_names(section, model)[1:])}."
+    return f"[{section}] with {', '.join(named)} is not allowed: {said(fault)}."
 
 
 def _setting(
@@ -210,31 +252,28 @@ def _setting(
     info: FieldInfo,
     given: dict[str, tuple[Any, str]],
     instance: BaseModel | None,
-    errors: dict[str, str],
+    faults: Mapping[str, ErrorDetails],
+    together: str | None,
 ) -> Setting:
     value, source = given.get(field, (None, DEFAULT))
-    secret = SecretStr in (info.annotation, *get_args(info.annotation))
+    secret, env, error = _is_secret(info.annotation), env_name(section, field), None
     if instance is not None:
         value = getattr(instance, field)
     elif field not in given and not info.is_required():
         value = info.get_default(call_default_factory=True, validated_data={})
-    env, error = env_name(section, field), None
-    if field in errors:
-        error = _complaint(section, field, info, value, source, errors[field], secret=secret)
+    if field in faults:
+        if source == DEFAULT and info.is_required():
+            about = f" ({info.description.rstrip('.')})" if info.description else ""
+            error = f"{section}.{field} is required{about}: set {env}, or {field} in section [{section}]."
+        else:
+            where = f"The default of {section}.{field}" if source == DEFAULT else f"{section}.{field} in {source}"
+            what = env if source.startswith(ENVIRONMENT) else where
+            error = wrong_value(what, info, value, faults[field], secret=secret)
+    elif field in given:
+        error = together
+    if secret and instance is None and value is not None:
+        value = SecretStr(str(value))
     return Setting(field, env, value, source, info.description or "", error, secret, info.is_required())
-
-
-def _complaint(
-    section: str, field: str, info: FieldInfo, value: Any, source: str, message: str, *, secret: bool
-) -> str:
-    env = env_name(section, field)
-    if source == DEFAULT:
-        about = f" ({info.description.rstrip('.')})" if info.description else ""
-        return f"{section}.{field} is required{about}: set {env}, or {field} in section [{section}]."
-    what = env if source.startswith("environment") else f"{section}.{field} in {source}"
-    shown = HIDDEN if secret else repr(value)
-    message = message[:1].lower() + message[1:]
-    return f"{what} is {shown}, which is not allowed: {message}."
 
 
 def _unknown(section: str, model: type[BaseModel], field: str, source: str) -> Setting:
