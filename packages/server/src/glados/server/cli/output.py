@@ -1,0 +1,93 @@
+"""What a command prints: stdout belongs to it alone, and a terminal is never sent what could control it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+
+class Output:
+    """The command's stdout; whatever else prints (a plugin, a library, a child process) goes to stderr from now on."""
+
+    def __init__(self) -> None:
+        self._stream = _take_stdout()
+        self.is_terminal = self._stream.isatty()
+
+    def write(self, text: str) -> None:
+        """Print text as it comes, at once."""
+        self._stream.write(printable(text) if self.is_terminal else _encodable(text, self._stream))
+        self._stream.flush()
+
+    def line(self, text: str = "") -> None:
+        """Print one line."""
+        self.write(f"{text}\n")
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Print rows with aligned columns; the last one is as long as it is."""
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+    def json(self, value: Any) -> None:
+        """Print a value as JSON, in ASCII where stdout could not carry it otherwise."""
+        text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+        if _encodable(text, self._stream) != text:
+            text = json.dumps(value, indent=2, default=str)
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+
+def note(text: str) -> None:
+    """One dim line on stderr, for whoever watches."""
+    line = " ".join(printable(text).split())
+    terminal = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    print(f"\x1b[2m{line}\x1b[0m" if terminal else line, file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """Text with every control and formatting character spelled out; a page must not write to the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """The text, with what the stream's encoding cannot carry spelled out."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _take_stdout() -> TextIO:
+    stream: TextIO | None = sys.stdout
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - closed with `2>&-`
+        sys.stderr = _nowhere()
+    if stream is None:
+        stream = _nowhere()
+        click.get_current_context().call_on_close(stream.close)
+        return stream
+    stream.flush()
+    sys.stdout = sys.stderr
+    if not _is_the_process_s(stream):
+        return stream
+    # On the level of the descriptor too, so that libraries in C and child processes are turned away.
+    kept = os.fdopen(os.dup(1), "w", encoding=stream.encoding)
+    click.get_current_context().call_on_close(kept.close)
+    os.dup2(sys.stderr.fileno(), 1)
+    return kept
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _is_the_process_s(stream: TextIO) -> bool:
+    try:
+        return stream.fileno() == 1
+    except OSError:
+        return False

@@ -1,0 +1,52 @@
+"""`glados run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from glados.server.cli.invocation import invocation, json_option, shared_options
+
+if TYPE_CHECKING:
+    from glados.core import App
+
+
+@click.command("run")
+@click.argument("prompt")
+@click.option("--session", metavar="ID", help="Go on with this session instead of beginning one.")
+@click.option(
+    "--on-question",
+    type=click.Choice(["ask", "deny"]),
+    help="What to do with a permission question; by default it is asked on a terminal and denied without one.",
+)
+@json_option("Print one object {session_id, response, steps, usage, …}.")
+@shared_options
+@click.pass_context
+def command(ctx: click.Context, prompt: str, session: str | None, on_question: str | None) -> None:
+    """Give the agent a prompt and print its answer as it comes; '-' reads the prompt from stdin.
+
+    \b
+    Examples:
+      glados run "fetch https://example.com as markdown"
+      glados run "And its links?" --session 5f0c…
+      git diff | glados run - --json
+    """
+    from glados.server.cli import given
+    from glados.server.cli.application import Application
+    from glados.server.cli.output import Output
+    from glados.server.cli.printer import Printer
+    from glados.server.cli.questions import Terminal, can_ask
+
+    if on_question == "ask" and not can_ask():
+        raise click.UsageError("--on-question ask needs a terminal on stdin and stderr.")
+    text = given.text(prompt, "prompt")
+    asks = can_ask() and on_question != "deny"
+    printer = Printer(Output(), as_json=invocation().json, asks=asks)
+
+    async def ran(app: App) -> None:
+        async for event in app.stream(text, session=session, on_question=Terminal() if asks else "deny"):
+            printer.show(event)
+
+    Application(invocation()).run(ran)
+    ctx.exit(0 if printer.finish() else 1)

@@ -1,0 +1,36 @@
+"""`glados serve`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from glados.server.cli.invocation import invocation, shared_options
+
+
+@click.command("serve")
+@click.option("--host", help="The address to listen on (SERVER_HOST).")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on, 0 for any free one (SERVER_PORT).")
+@shared_options
+def command(host: str | None, port: int | None) -> None:
+    """Start the daemon and serve until Ctrl-C.
+
+    \b
+    Examples:
+      glados serve
+      glados serve --port 9000
+      glados serve --config config/settings.toml --log-level debug
+    """
+    import asyncio
+    from functools import partial
+
+    from glados.server.announce import announce
+    from glados.server.cli.application import Application
+    from glados.server.daemon import serve
+    from glados.server.settings import ServerSettings
+
+    given: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    application = Application(invocation(), {"server": given}, quiet=False)
+    settings = application.settings.section("server", ServerSettings).load()
+    asyncio.run(serve(settings, application.open, partial(announce, settings=settings)))
