@@ -20,8 +20,9 @@ from typing import Any
 import click
 import pytest
 
-from glados.core import hookspecs
+from glados.core import Plugin, Services, hookimpl, hookspecs
 from glados.core.plugins import HOOKS
+from glados.core.testing import AppFactory
 from glados.server.cli.root import root
 from glados.server.cli.scaffold import LAYOUT, write_package
 
@@ -103,6 +104,18 @@ def test_the_guide_shows_the_files_of_a_new_package() -> None:
     made = {path.replace("$module", "glados_weather").replace("$section", "weather") for path in LAYOUT}
     assert shown
     assert shown <= made
+
+
+async def test_the_failure_that_the_guide_shows_is_told_like_that(glados_app: AppFactory) -> None:
+    class WeatherPlugin(Plugin):
+        id = "weather"
+
+        @hookimpl
+        async def set_up(self, services: Services) -> None: ...
+
+    app = await glados_app(plugins=[WeatherPlugin], settings={"plugins": {"strict": False}})
+    reason = app.plugins[0].reason
+    assert f"failed: {reason}\n" in (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 
 
 def test_every_hook_is_documented_with_its_signature_and_an_example() -> None:
@@ -302,7 +315,9 @@ def tree() -> str:
 
 def with_tree(contributing: str) -> str:
     """The text of CONTRIBUTING.md with the tree as it is now."""
-    return re.sub(r"(?<=```text\n)packages/core/src.*?(?=```)", lambda _: tree(), contributing, count=1, flags=re.DOTALL)
+    return re.sub(
+        r"(?<=```text\n)packages/core/src.*?(?=```)", lambda _: tree(), contributing, count=1, flags=re.DOTALL
+    )
 
 
 def test_contributing_shows_the_tree_as_it_is() -> None:

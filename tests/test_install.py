@@ -174,7 +174,10 @@ def test_its_table_is_migrated_and_used(user: Installation) -> None:
     rolls = user.json("call", "dice.roll", '{"count": 2}', "--yes")["rolls"]
     assert "dice_rolls" in tables(user)
     assert [past["result"] for past in user.json("call", "dice.history")["results"]] == rolls
-    assert "2026-11-18-init" in user.glados("db", "status")
+    status = {plugin["id"]: plugin for plugin in user.json("db", "status", "--json")["plugins"]}
+    assert (status["dice"]["applied"], status["dice"]["pending"]) == (["dice.2026-11-18-init"], [])
+    user.glados("db", "rollback", "dice", "--yes")
+    assert "dice_rolls" not in tables(user)
 
 
 def test_everything_else_works_without_it(user: Installation) -> None:
@@ -184,7 +187,8 @@ def test_everything_else_works_without_it(user: Installation) -> None:
         assert "dice" not in found
         assert {record["state"] for record in found.values()} == {"enabled"}
         assert "dice_rolls" in tables(user)  # what a plugin wrote stays until somebody removes it
-        assert "dice" in user.glados("db", "status")
+        absent = user.json("db", "status", "--json")["absent"]
+        assert [(mark["section"], mark["applied"]) for mark in absent] == [("dice", ["dice.2026-11-18-init"])]
         missing = user.run("glados", "call", "dice.roll", "--json")
         assert missing.returncode == 1
         assert json.loads(missing.stderr)["error"]["code"] == "tool_not_found"
