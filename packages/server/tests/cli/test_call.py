@@ -45,10 +45,11 @@ def test_a_dash_reads_the_input_from_stdin(glados: Glados) -> None:
         ("-", b"\xff", "The input on stdin is not UTF-8 (byte 0xff at 0)"),
         (b'{"text": "\xff"}', b"", "holds '\\udcff' at position 10, which is no character"),
         (r'{"text": "\ud800"}', b"", "holds '\\ud800' at position 10, which is no character"),
+        ('{"text": NaN}', b"", "cannot be read as JSON: NaN is no number"),
         ("[" * 100_000, b"", "cannot be read as JSON"),
         ('{"text": 1}', b"", "The input of probe.echo does not fit: text: "),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_wrong_input_is_told(glados: Glados, argument: str | bytes, stdin: bytes, message: str) -> None:
     done = glados("call", "probe.echo", argument, "--json", stdin=stdin)

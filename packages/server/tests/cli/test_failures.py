@@ -60,6 +60,10 @@ def test_wrong_usage_is_exit_code_2(glados: Glados, args: list[str]) -> None:
     assert "Usage: glados" in done.stderr
 
 
+def test_a_misspelt_command_is_told_with_the_nearest(glados: Glados) -> None:
+    assert glados("plugin").stderr.endswith("Error: No such command 'plugin'. Did you mean 'plugins'?\n")
+
+
 def test_a_wrong_setting_names_its_variable(glados: Glados) -> None:
     done = glados("tools", PROBE_LEVEL="high")
     assert done.returncode == 1
@@ -91,7 +95,7 @@ def test_ctrl_c_is_clean(environment: dict[str, str], program: list[str]) -> Non
 def test_a_reader_that_goes_away_is_no_error(environment: dict[str, str], program: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    for args in (["tools"], ["tools", "--json"], ["--help"], ["config"]):
+    for args in (["tools"], ["tools", "--json"], ["--help"], ["config"], ["run", "hello"]):
         done = subprocess.run([*program, *args], env=environment, stdout=writing, stderr=subprocess.PIPE, check=False)
         printed = [line for line in done.stderr.decode().splitlines() if not line.startswith("printed at")]
         assert printed == []

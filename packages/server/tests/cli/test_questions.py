@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from glados.server.cli.output import printable
+from glados.server.cli.output import as_json, printable
 from glados.server.cli.questions import SHOWN, described
 
 CHOICES = "? [y]es once / [s]ession / [n]o: "
@@ -135,6 +135,25 @@ def test_what_the_question_shows_cannot_control_the_terminal(terminal: Open) -> 
     screen = terminal("call", "probe.change", json.dumps({"name": "\x1b[2J\u202eevil\x9b0m\r"}))
     shown = screen.wait_for(CHOICES).rpartition("Allow ")[2]
     assert shown == r'probe.change {"name": "\u001b[2J\u202eevil\x9b0m\r"}'
+
+
+def test_json_on_a_terminal_cannot_control_it(environment: dict[str, str], program: list[str]) -> None:
+    master, slave = pty.openpty()
+    text = "ü \x1b \x7f \x9b \u202e \U000e0001"
+    command = [*program, "call", "probe.echo", json.dumps({"text": text})]
+    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, env=environment)
+    os.close(slave)
+    screen = Terminal(process, master)
+    shown = screen.wait_for("}")
+    process.wait(timeout=30)
+    os.close(master)
+    assert json.loads(shown + "}") == {"text": text}
+    assert shown.replace("\r\n", "").isprintable()
+    assert "ü" in shown
+
+
+def test_numbers_that_json_does_not_know_become_null() -> None:
+    assert json.loads(as_json({"a": float("nan"), "b": [float("-inf"), 1.5]})) == {"a": None, "b": [None, 1.5]}
 
 
 def test_text_for_a_terminal_keeps_lines_and_letters() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -40,7 +41,10 @@ def start(environment: dict[str, str], program: list[str]) -> Iterator[Start]:
     yield serve
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def lines_until(process: subprocess.Popen[str], pattern: str) -> list[str]:
@@ -68,6 +72,26 @@ def test_it_announces_plugins_address_data_model_and_a_line_to_try(start: Start,
     request = urllib.request.Request(words[2], words[-1].encode(), dict(word.split(": ", 1) for word in words[4:7:2]))
     with urllib.request.urlopen(request, timeout=30) as response:
         assert "session_id" in json.load(response)
+
+
+def test_it_serves_on_when_nobody_reads_what_it_says(start: Start, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    process = start("--port", str(port))
+    assert process.stdout is not None
+    process.stdout.close()
+    while not is_ready(port):
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+
+
+def is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30) as response:
+            return response.status == 200
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

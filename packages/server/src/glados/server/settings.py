@@ -50,9 +50,11 @@ def file_layers(config: Path | None = None, environ: Mapping[str, str] | None = 
 
     Nothing is read from the working directory by itself: a checkout of somebody else's must not configure the agent.
     """
-    named = config or _named_by_environment(os.environ if environ is None else environ)
-    files = [path for path in (user_file(),) if path.exists()]
-    if named is not None:
+    name = config or (os.environ if environ is None else environ).get(CONFIG_VARIABLE)
+    own = user_file()
+    files = [own] if own.exists() else []
+    if name:
+        named = Path(name).expanduser()
         if not named.exists():
             told = "--config" if config else CONFIG_VARIABLE
             raise ConfigurationError(
@@ -74,11 +76,6 @@ def read_layer(path: Path) -> Layer:
         _refuse_twins(path, f"setting of [{section}]", {field: _normal(field) for field in fields})
         values[section] = {_normal(field): value for field, value in fields.items()}
     return Layer(str(path), values)
-
-
-def _named_by_environment(environ: Mapping[str, str]) -> Path | None:
-    name = environ.get(CONFIG_VARIABLE)
-    return Path(name).expanduser() if name else None
 
 
 def _parse(path: Path) -> dict[str, dict[str, Any]]:

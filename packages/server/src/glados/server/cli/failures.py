@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 import traceback
 from typing import Any, cast
+
+import click
 
 from glados.core import GladosError
 from glados.server.cli.invocation import Invocation
@@ -19,9 +20,9 @@ def report(error: BaseException, invocation: Invocation) -> int:
         traceback.print_exception(error)
     facts = describe(error)
     if invocation.json:
-        print(json.dumps({"error": facts}, default=str), file=sys.stderr)
+        click.echo(json.dumps({"error": facts}, default=str), err=True)
     else:
-        print(f"glados: {sentence(facts['message'])}", file=sys.stderr)
+        click.echo(f"glados: {sentence(facts['message'])}", err=True)
     return 1
 
 

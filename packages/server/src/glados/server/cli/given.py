@@ -22,7 +22,7 @@ def json_object(argument: str, what: str) -> dict[str, Any]:
     """A JSON object from the argument, or from stdin if it is `-`."""
     written = text(argument, what)
     try:
-        value = json.loads(written)
+        value = json.loads(written, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise InvalidInput(
             f"The {what} {_shortened(written)!r} is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
@@ -46,6 +46,10 @@ def _stdin(what: str) -> str:
         raise InvalidInput(
             f"The {what} on stdin is not UTF-8 (byte {data[error.start]:#04x} at {error.start}): convert it first."
         ) from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number that JSON knows")
 
 
 def _refuse_surrogates(value: str, what: str) -> None:

@@ -35,12 +35,21 @@ class Output:
             self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
     def json(self, value: Any) -> None:
-        """Print a value as JSON, in ASCII where stdout could not carry it otherwise."""
-        text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+        """Print a value as JSON, escaped where stdout could not carry it or a terminal would obey it."""
+        text = as_json(value)
         if _encodable(text, self._stream) != text:
-            text = json.dumps(value, indent=2, default=str)
-        self._stream.write(f"{text}\n")
+            text = as_json(value, ascii=True)
+        self._stream.write(f"{_inert(text) if self.is_terminal else text}\n")
         self._stream.flush()
+
+
+def as_json(value: Any, *, ascii: bool = False) -> str:
+    """A value as JSON; numbers that JSON does not know become null."""
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=ascii, default=str, allow_nan=False)
+    except ValueError:
+        finite = json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
+        return json.dumps(finite, indent=2, ensure_ascii=ascii)
 
 
 def note(text: str) -> None:
@@ -55,6 +64,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _inert(text: str) -> str:
+    """JSON with every control and formatting character inside its strings escaped."""
+
+    def escaped(character: str) -> str:
+        units = character.encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+    return "".join(c if c.isprintable() or c == "\n" else escaped(c) for c in text)
 
 
 def _encodable(text: str, stream: TextIO) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import sys
-import termios
 from typing import Any
 
 from glados.core import Answer, Question
@@ -27,7 +26,7 @@ SHOWN = 2_000
 
 def can_ask() -> bool:
     """Whether somebody sits at a terminal who can be asked."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return os.name == "posix" and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 class Terminal:
@@ -57,8 +56,7 @@ async def _ask(question: Question) -> Answer:
     else:
         asked = f"Allow {described(question.tool_id, question.input)}? {CHOICES}: "
     while True:
-        # What was typed before the question was there is no answer to it.
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        _forget_what_was_typed(sys.stdin.fileno())
         print(asked, end="", file=sys.stderr, flush=True)
         line = await _read_line(sys.stdin.fileno())
         if not line:
@@ -68,6 +66,13 @@ async def _ask(question: Question) -> Answer:
         if answer is not None:
             return answer
         print("Please answer with one of the letters in brackets.", file=sys.stderr)
+
+
+def _forget_what_was_typed(descriptor: int) -> None:
+    """What was typed before the question was there is no answer to it."""
+    import termios  # not on every platform
+
+    termios.tcflush(descriptor, termios.TCIFLUSH)
 
 
 async def _read_line(descriptor: int) -> str:

@@ -51,7 +51,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; one of a feature gets the settings and the plugins as its context object."""
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            error.message += self._nearest(ctx, args[0])
+            raise
         asks_for_help = bool(set(rest) & set(ctx.help_option_names))
         if name is not None and name not in COMMANDS and not asks_for_help:
             invocation = ctx.ensure_object(Invocation)
@@ -59,6 +63,12 @@ class LazyGroup(click.Group):
             application = importlib.import_module("glados.server.cli.application")
             ctx.obj = application.command_context(invocation)
         return name, command, rest
+
+    def _nearest(self, ctx: click.Context, name: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self.list_commands(ctx), 1)
+        return f" Did you mean {near[0]!r}?" if near else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, none of them imported."""
@@ -95,7 +105,8 @@ def main(args: Sequence[str] | None = None) -> int:
         click.echo(f"glados: {error.format_message()}", err=True)
         return error.exit_code
     except BrokenPipeError:
-        return _reader_went_away()
+        drop_stdout()
+        return 1
     except Exception as error:
         return _report(error, invocation)
     return result if isinstance(result, int) else 0
@@ -114,11 +125,11 @@ def _report(error: Exception, invocation: Invocation) -> int:
     return failures.report(error, invocation)
 
 
-def _reader_went_away() -> int:
-    """`glados tools | head -1`: nobody reads on, so the rest goes nowhere, at the interpreter's exit too."""
+def drop_stdout() -> None:
+    """Let the rest of stdout go nowhere, at the interpreter's exit too: whoever read it went away."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
-    return 1
+    os.close(nowhere)
 
 
 def _features() -> dict[str, EntryPoint]:

@@ -34,17 +34,21 @@ def command(ctx: click.Context, prompt: str, session: str | None, on_question: s
     """
     from glados.server.cli import given
     from glados.server.cli.application import Application
-    from glados.server.cli.output import Output
+    from glados.server.cli.output import Output, note
     from glados.server.cli.printer import Printer
     from glados.server.cli.questions import Terminal, can_ask
 
+    out = Output()
     if on_question == "ask" and not can_ask():
         raise click.UsageError("--on-question ask needs a terminal on stdin and stderr.")
     text = given.text(prompt, "prompt")
     asks = can_ask() and on_question != "deny"
-    printer = Printer(Output(), as_json=invocation().json, asks=asks)
+    printer = Printer(out, as_json=invocation().json, asks=asks)
 
     async def ran(app: App) -> None:
+        for record in app.plugins:
+            if record.state == "failed":
+                note(f"The plugin {record.id!r} failed: {record.reason}")
         async for event in app.stream(text, session=session, on_question=Terminal() if asks else "deny"):
             printer.show(event)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from glados.server.cli.invocation import invocation, shared_options
+from glados.server.cli.root import drop_stdout
+
+if TYPE_CHECKING:
+    from glados.core import App
 
 
 @click.command("serve")
@@ -23,7 +27,6 @@ def command(host: str | None, port: int | None) -> None:
       glados serve --config config/settings.toml --log-level debug
     """
     import asyncio
-    from functools import partial
 
     from glados.server.announce import announce
     from glados.server.cli.application import Application
@@ -33,4 +36,11 @@ def command(host: str | None, port: int | None) -> None:
     given: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     application = Application(invocation(), {"server": given}, quiet=False)
     settings = application.settings.section("server", ServerSettings).load()
-    asyncio.run(serve(settings, application.open, partial(announce, settings=settings)))
+
+    def announced(app: App, address: str) -> None:
+        try:
+            announce(app, address, settings)
+        except BrokenPipeError:  # `glados serve | head -1`: the daemon serves on
+            drop_stdout()
+
+    asyncio.run(serve(settings, application.open, announced))
