@@ -101,6 +101,14 @@ def test_migrate_applies_everything_even_where_starts_only_check(run: Run, make_
     assert run("migrate", plugins=(notes, other)) == "Nothing to apply.\n"
 
 
+def test_migrate_works_before_the_first_start(make_plugin: Any, tmp_path: Path) -> None:
+    data_dir = tmp_path / "share" / "glados"
+    context = CommandContext(Settings(environ={}), [make_plugin("notes", INIT)()], [], data_dir)
+    click.testing.CliRunner().invoke(db, ["migrate"], obj=context, catch_exceptions=False)
+    assert (data_dir / "glados.sqlite3").is_file()
+    assert data_dir.stat().st_mode & 0o777 == 0o700
+
+
 def test_migrate_goes_on_after_a_plugin_that_fails(run: Run, make_plugin: Any) -> None:
     broken = make_plugin("broken", {"2026-01-01-init.sql": "CREATE TABEL broken_a (x INTEGER);"})
     notes = make_plugin("notes", INIT)

@@ -106,19 +106,21 @@ async def quick(database: DatabaseService) -> None:
         await increment(session)
 
 
-async def test_a_row_that_somebody_else_changed_since_it_was_read_is_a_conflict(counters: DatabaseService) -> None:
-    if counters.kind == "sqlite":
-        pytest.skip("SQLite lets nobody else write while a transaction is open")
-
-    async def overtaken() -> None:
-        async with counters.transaction() as session:
+async def test_a_row_that_somebody_else_changed_since_it_was_read_is_a_conflict(
+    postgresql_server: Any, counting: Any
+) -> None:
+    async def overtaken(database: DatabaseService) -> None:
+        async with database.transaction() as session:
             counter = await session.get_one(Counter, "a")
-            await asyncio.create_task(quick(counters))
+            # SQLite lets nobody else write while a transaction is open.
+            await asyncio.create_task(quick(database))
             counter.value = 100
 
-    with pytest.raises(Conflict):
-        await overtaken()
-    assert await value_of(counters) == 1
+    with postgresql_server.database() as url:
+        async with open_database(url, counting) as database:
+            with pytest.raises(Conflict):
+                await overtaken(database)
+            assert await value_of(database) == 1
 
 
 async def test_a_row_that_is_gone_is_a_conflict(counters: DatabaseService) -> None:
@@ -253,6 +255,48 @@ async def test_a_transaction_inside_a_transaction_is_refused_at_once(counters: D
         with pytest.raises(NestedTransaction, match="use its session"):
             await counters.write(increment)
     assert await counters.write(increment) == 1
+
+
+async def test_a_write_inside_a_write_that_lost_a_race_is_refused_at_once(counters: DatabaseService) -> None:
+    attempts = 0
+
+    async def nested(session: AsyncSession) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 1:
+            raise Conflict("Lost.")
+        await counters.write(increment)
+
+    with pytest.raises(NestedTransaction):
+        await counters.write(nested)
+
+
+async def test_a_writer_that_waits_for_others_gives_up_in_time(database_url: str, counting: Any) -> None:
+    async with open_database(database_url, counting, write_timeout=0.1) as database:
+
+        async def starts_another(session: AsyncSession) -> None:
+            if not attempts:
+                attempts.append(1)
+                raise Conflict("Lost.")
+            # It waits for its turn, which comes only when this change has ended.
+            await asyncio.create_task(database.write(increment))
+
+        attempts: list[int] = []
+        with pytest.raises(DatabaseBusy):
+            await database.write(starts_another)
+        assert await value_of(database) == 0
+
+
+async def test_a_database_that_became_read_only_is_no_fault_of_the_plugin(
+    postgresql_server: Any, counting: Any
+) -> None:
+    with postgresql_server.database() as url:
+        async with open_database(url, counting) as database, database.transaction() as session:
+            name = (await (await session.connection()).execute(text("SELECT current_database()"))).scalar_one()
+            await run(session, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        async with open_database(url) as database:
+            with pytest.raises(DatabaseUnavailable, match="read-only"):
+                await database.write(increment)
 
 
 async def test_objects_stay_usable_after_their_session(counters: DatabaseService) -> None:

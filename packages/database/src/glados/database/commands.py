@@ -26,7 +26,14 @@ class Workplace:
         self.url: DatabaseUrl = self.settings.location(context.data_dir)
         self.migrations = Migrations(self.url, self.settings)
         self.plugins: list[type[Plugin[Any]]] = [type(p) for p in context.plugins if p.migrations is not None]
+        self.data_dir = context.data_dir
         self.failed = {record.id.replace("-", "_"): record for record in context.failed}
+
+    def prepare(self) -> None:
+        """Make the database usable as a start does, with the data directory that the default file lies in."""
+        if self.settings.url is None:
+            self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.migrations.prepare(Event())
 
     def plugin(self, name: str) -> type[Plugin[Any]]:
         """The plugin of that id, or an error that says why there is none."""
@@ -82,7 +89,7 @@ def migrate(context: CommandContext, plugin: str | None) -> None:
     place = Workplace(context)
     failures: list[GladosError] = []
     applied = 0
-    place.migrations.prepare(Event())
+    place.prepare()
     for each in [place.plugin(plugin)] if plugin else place.plugins:
         try:
             for id in place.migrations.apply(each, Event()):

@@ -111,18 +111,18 @@ def _pool(settings: DatabaseSettings) -> dict[str, Any]:
 
 
 @contextmanager
-def translated(url: DatabaseUrl) -> Generator[None]:
+def translated(url: DatabaseUrl, *, write: bool) -> Generator[None]:
     """Turn what SQLAlchemy raises into errors that say who must act; what is the plugin's own passes."""
     try:
         yield
     except (DBAPIError, StaleDataError, PoolTimeout) as error:
-        meaning = _meaning(url, error)
+        meaning = _meaning(url, error, write=write)
         if meaning is None:
             raise
         raise meaning from error
 
 
-def _meaning(url: DatabaseUrl, error: Exception) -> GladosError | None:
+def _meaning(url: DatabaseUrl, error: Exception, *, write: bool) -> GladosError | None:
     if isinstance(error, StaleDataError):
         return Conflict("A row was changed or deleted by somebody else in the meantime: read it and try again.")
     if isinstance(error, PoolTimeout):
@@ -132,21 +132,22 @@ def _meaning(url: DatabaseUrl, error: Exception) -> GladosError | None:
         )
     cause: Any = getattr(error, "orig", None)
     if url.kind == "sqlite":
-        return _sqlite_meaning(url, str(getattr(cause, "sqlite_errorname", "")), cause)
+        return _sqlite_meaning(url, str(getattr(cause, "sqlite_errorname", "")), cause, write=write)
     state = getattr(cause, "sqlstate", None)
     if state in _LOST_RACE:
         return Conflict("Another transaction changed the same rows first: try again.")
-    if state == _READ_ONLY:
+    if state == _READ_ONLY and not write:
         return _read_only()
-    if getattr(error, "connection_invalidated", False) or (type(cause).__name__ == "OperationalError" and not state):
+    lost = getattr(error, "connection_invalidated", False) or (type(cause).__name__ == "OperationalError" and not state)
+    if lost or state == _READ_ONLY:
         return unreachable(url, cause)
     return None
 
 
-def _sqlite_meaning(url: DatabaseUrl, name: str, cause: object) -> GladosError | None:
+def _sqlite_meaning(url: DatabaseUrl, name: str, cause: object, *, write: bool) -> GladosError | None:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Conflict("Another transaction held the database for too long: try again.")
-    if name == "SQLITE_READONLY":
+    if name == "SQLITE_READONLY" and not write:
         return _read_only()
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOTADB")):
         return DatabaseUnavailable(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import itertools
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from glados.database.errors import Conflict, NestedTransaction, ReadOnlySession
+from glados.database.errors import Conflict, DatabaseBusy, NestedTransaction, ReadOnlySession
 from glados.database.migrations import Migrations
 from glados.database.migrator import in_thread
 from glados.database.settings import DatabaseSettings
@@ -75,12 +75,7 @@ class DatabaseService:
 
         A lost race raises `Conflict`, at any statement or at the end.
         """
-        task = asyncio.current_task()
-        assert task is not None
-        if task in self._writers:
-            raise NestedTransaction(
-                "This task holds a transaction already, and a second one would wait for it: use its session."
-            )
+        task = self._writer()
         self._writers.add(task)
         try:
             async with self._session(write=True) as session:
@@ -91,20 +86,17 @@ class DatabaseService:
 
     async def write(self, change: Callable[[AsyncSession], Awaitable[T]]) -> T:
         """Run `change(session)` in a transaction, and from its beginning again if it lost a race."""
+        self._writer()
         deadline = asyncio.get_running_loop().time() + self._settings.write_timeout
-        attempt = 0
-        while True:
-            attempt += 1
+        for attempt in itertools.count(1):
             try:
-                # Those who lost go one after the other, and while they do newcomers queue behind them:
-                # otherwise a slow change would lose to quick ones again and again.
-                calm = attempt == 1 and not self._contended.locked()
-                async with contextlib.nullcontext() if calm else self._contended, self.transaction() as session:
+                async with self._turn(attempt, deadline), self.transaction() as session:
                     return await change(session)
             except Conflict:
                 if attempt == WRITE_TRIES or asyncio.get_running_loop().time() >= deadline:
                     raise
             await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE, 0.002 * 2**attempt)))
+        raise AssertionError("unreachable")
 
     async def close(self) -> None:
         """End every connection."""
@@ -114,6 +106,35 @@ class DatabaseService:
             await self._opened.dispose()
             self._opened = None
 
+    def _writer(self) -> asyncio.Task[Any]:
+        """The current task, if it may begin a transaction."""
+        task = asyncio.current_task()
+        assert task is not None
+        if task in self._writers:
+            raise NestedTransaction(
+                "This task holds a transaction already, and a second one would wait for it: use its session."
+            )
+        return task
+
+    @asynccontextmanager
+    async def _turn(self, attempt: int, deadline: float) -> AsyncGenerator[None]:
+        """Let those who lost go one after the other, and newcomers behind them while they do.
+
+        Otherwise a slow change would lose to quick ones again and again.
+        """
+        if attempt == 1 and not self._contended.locked():
+            yield
+            return
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._contended.acquire()
+        except TimeoutError:
+            raise DatabaseBusy("Other writers held the database for too long: keep transactions short.") from None
+        try:
+            yield
+        finally:
+            self._contended.release()
+
     @asynccontextmanager
     async def _session(self, *, write: bool) -> AsyncGenerator[AsyncSession]:
         # SQLAlchemy is loaded here, with the first session.
@@ -122,7 +143,7 @@ class DatabaseService:
         if self._opened is None:
             self._opened = open_engines(self._url, self._settings)
         session = self._opened.session(write=write)
-        with translated(self._url):
+        with translated(self._url, write=write):
             try:
                 yield session
             finally:
