@@ -216,7 +216,7 @@ def replay(exchange: Exchange, environ: dict[str, str], cwd: Path) -> str:
     seen = b""
     with subprocess.Popen(
         exchange.command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, cwd=cwd, start_new_session=True
-    ):
+    ) as process:
         os.close(theirs)
         while select.select([ours], [], [], 30)[0]:
             try:
@@ -225,6 +225,8 @@ def replay(exchange: Exchange, environ: dict[str, str], cwd: Path) -> str:
                 break  # the other end is closed: the command has ended
             if answers and answers[0][0].strip() in seen.decode(errors="replace"):
                 os.write(ours, f"{answers.pop(0)[1]}\n".encode())
+        else:
+            process.kill()  # it waits for something that the document does not show
     os.close(ours)
     return seen.decode().replace("\r\n", "\n").strip()
 

@@ -159,8 +159,9 @@ def test_no_import_inside_a_function_hides_a_cycle() -> None:
 
 
 def test_versions_agree() -> None:
-    assert {name(path): project(path)["project"]["version"] for path in PYPROJECTS} == {
-        name(path): __version__ for path in PYPROJECTS
+    ours = [path for path in PYPROJECTS if "examples" not in path.parts]
+    assert {name(path): project(path)["project"]["version"] for path in ours} == {
+        name(path): __version__ for path in ours
     }
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
