@@ -145,13 +145,6 @@ async def test_a_model_that_fails_is_told(start: Any, accept: str) -> None:
         assert "model_failed" in answer.text.rsplit("event: ", 1)[1]
 
 
-async def test_half_of_a_surrogate_pair_is_still_json(start: Any) -> None:
-    daemon = await start(model=ScriptedModel("half \ud83d"))
-    async with daemon.events({"prompt": "hello"}) as events:
-        seen = [event async for event in events]
-    assert seen[-1]["data"]["payload"]["response"] == "half \ud83d"
-
-
 @pytest.mark.parametrize(
     ("accept", "wanted"),
     [
