@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +14,17 @@ from glados.core.sessions import new_id
 CONFIGURE = (
     "To talk to a real model, set OPENAI_API_KEY (and MODEL_NORMAL), or OPENAI_BASE_URL for a compatible server."
 )
-_FETCH = re.compile(
-    r"(?:please\s+)?(?:fetch|get|read|open)\s+(?P<url>\S+)(?:\s+as\s+(?P<mode>html|markdown|links))?[\s.!]*",
-    re.IGNORECASE,
-)
-_ALLOW = re.compile(r"(?:please\s+)?allow\s+(?P<domain>\S+?)[\s!]*", re.IGNORECASE)
-_CALL = re.compile(r"/call\s+(?P<tool>\S+)(?:\s+(?P<input>.*))?", re.IGNORECASE | re.DOTALL)
+_FETCH = ("fetch", "get", "read", "open")
+_MODES = ("html", "markdown", "links")
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """One plain command: which tool it means and with what."""
+    """One plain command: which tool it means and with what; an explicit one is tried even if there is no such tool."""
 
     tool_id: str
     arguments: str
+    explicit: bool = False
 
 
 class OfflineModel:
@@ -44,8 +40,8 @@ class OfflineModel:
             async for delta in _say(_answer(last)):
                 yield delta
             return
-        command = _command(last.text.strip())
-        if command is None or (command.tool_id not in tools and not last.text.strip().startswith("/call")):
+        command = _command(last.text)
+        if command is None or not (command.explicit or command.tool_id in tools):
             async for delta in _say(_help(tools)):
                 yield delta
             return
@@ -62,15 +58,38 @@ async def _say(text: str) -> AsyncIterator[ModelDelta]:
 
 
 def _command(prompt: str) -> _Command | None:
-    if match := _CALL.fullmatch(prompt):
-        return _Command(match["tool"], match["input"] or "{}")
-    if match := _FETCH.fullmatch(prompt):
-        url = match["url"] if "://" in match["url"] else f"https://{match['url']}"
-        mode = {"mode": match["mode"].lower()} if match["mode"] else {}
-        return _Command("web-fetch.fetch", json.dumps({"url": url, **mode}))
-    if match := _ALLOW.fullmatch(prompt):
-        return _Command("web-fetch.add-domain", json.dumps({"domain": match["domain"]}))
-    return None
+    match prompt.split(None, 2):
+        case [word, tool_id, *rest] if word.lower() == "/call":
+            return _Command(tool_id, rest[0] if rest else "{}", explicit=True)
+        case _:
+            return _plain_command(prompt.rstrip(" \t\r\n.!").split())
+
+
+def _plain_command(words: list[str]) -> _Command | None:
+    lower = [word.lower() for word in words]
+    match words[1:] if lower[:1] == ["please"] else words:
+        case [verb, url, *rest] if verb.lower() in _FETCH and _is_address(url):
+            return _fetch(url, [word.lower() for word in rest])
+        case [verb, domain] if verb.lower() == "allow" and _is_address(domain):
+            return _Command("web-fetch.add-domain", json.dumps({"domain": domain}))
+        case _:
+            return None
+
+
+def _fetch(url: str, rest: list[str]) -> _Command | None:
+    input = {"url": url if "://" in url else f"https://{url}"}
+    match rest:
+        case []:
+            return _Command("web-fetch.fetch", json.dumps(input))
+        case ["as", mode] if mode in _MODES:
+            return _Command("web-fetch.fetch", json.dumps({**input, "mode": mode}))
+        case _:
+            return None
+
+
+def _is_address(word: str) -> bool:
+    """Whether a word can be meant as a host or a URL: `get started` is no command."""
+    return word.lower() == "localhost" or any(mark in word for mark in ".:/")
 
 
 def _answer(message: Message) -> str:
