@@ -54,8 +54,7 @@ class LazyGroup(click.Group):
         try:
             name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as error:
-            error.message += self._nearest(ctx, args[0])
-            raise
+            raise click.UsageError(f"{error.message}{self._nearest(ctx, args[0])}", ctx) from error
         asks_for_help = bool(set(rest) & set(ctx.help_option_names))
         if name is not None and name not in COMMANDS and not asks_for_help:
             invocation = ctx.ensure_object(Invocation)
