@@ -43,18 +43,19 @@ def cpu_until_ready(environment: dict[str, str]) -> tuple[float, float]:
     process = subprocess.Popen(
         [str(BIN / "glados"), "serve", "--port", str(port)],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         env=environment,
     )
     try:
         while not is_ready(port):
             if process.poll() is not None:
-                raise SystemExit(f"glados serve ended with {process.returncode}")
+                raise SystemExit(f"glados serve ended with {process.returncode}: {process.communicate()[1]}")
             time.sleep(0.01)
         return cpu_so_far(process.pid), time.monotonic() - started
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        process.communicate(timeout=30)
 
 
 def is_ready(port: int) -> bool:
