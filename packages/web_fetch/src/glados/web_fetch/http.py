@@ -1,7 +1,7 @@
 """One GET with everything checked at every hop; the only module that speaks HTTP.
 
-It uses httpcore, the engine of httpx, and not httpx itself: the backend that connects is a public parameter there,
-and the URL goes in as the parts that were checked, so that no second parser reads it differently.
+httpx sends the requests, through a pool whose backend connects to vetted addresses only. It is given nothing to decide:
+the URL goes in as the parts that were checked, the headers are ours, and what the answer's headers say is read here.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import http
 import ssl
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import httpcore
+import httpx
 
-from glados.core import ToolError
+from glados.core import PluginError, ToolError
 from glados.web_fetch.body import Body, parse_encoding, read_body
 from glados.web_fetch.errors import (
     ConnectFailed,
@@ -31,7 +32,7 @@ from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.media import Media, parse_media
 from glados.web_fetch.resolver import Resolver, vetted_addresses
 from glados.web_fetch.settings import WebFetchSettings
-from glados.web_fetch.urls import Url, join_url
+from glados.web_fetch.urls import DEFAULT_PORTS, Url, join_url
 
 CONNECT_TIMEOUT = 5.0
 MAX_HEADERS = 100
@@ -83,6 +84,30 @@ class VettingBackend(httpcore.AsyncNetworkBackend):
         raise failure
 
 
+class VettingTransport(httpx.AsyncHTTPTransport):
+    """httpx's own transport over a pool that connects through the given backend."""
+
+    def __init__(self, tls: ssl.SSLContext, backend: httpcore.AsyncNetworkBackend) -> None:
+        super().__init__(verify=tls, trust_env=False)
+        # httpx has no parameter for the backend. Were its pool kept elsewhere, every address would pass unvetted.
+        if not isinstance(getattr(self, "_pool", None), httpcore.AsyncConnectionPool):
+            raise PluginError(
+                f"httpx {httpx.__version__} keeps its connections where they cannot be vetted: install httpx~=0.28.1.",
+                httpx=httpx.__version__,
+            )
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=backend)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer, its headers moved out of the client's sight.
+
+        The client parses Location and Set-Cookie even where it is told to follow and to keep nothing.
+        """
+        response = await super().handle_async_request(request)
+        response.extensions["headers"] = response.headers.raw
+        response.headers = httpx.Headers()
+        return response
+
+
 class HttpClient:
     """Fetches pages for nobody in particular: no cookies, no credentials, no proxy, nothing from the environment."""
 
@@ -101,60 +126,78 @@ class HttpClient:
     async def get(self, url: Url, admit: Admit) -> Response:
         """The page at `url`, redirects followed; each hop is admitted, resolved and vetted like the first."""
         hop, redirected_by = url, None
-        async with self._open_pool() as pool:
+        async with self._open_client() as client:
             for _ in range(self._settings.max_redirects + 1):
                 await admit(hop, redirected_by)
-                answer = await self._ask(pool, hop)
+                answer = await self._ask(client, hop)
                 if isinstance(answer, Response):
                     return answer
                 hop, redirected_by = answer, hop
         raise TooManyRedirects(str(url), self._settings.max_redirects)
 
-    def _open_pool(self) -> httpcore.AsyncConnectionPool:
-        backend = VettingBackend(self._resolver, self._guard)
-        return httpcore.AsyncConnectionPool(ssl_context=self._tls, network_backend=backend)
+    def _open_client(self) -> httpx.AsyncClient:
+        transport = VettingTransport(self._tls, VettingBackend(self._resolver, self._guard))
+        no_timeout = httpx.Timeout(None)  # connecting has its own, and the whole fetch a deadline
+        return httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=no_timeout)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         return self._given_tls or httpcore.default_ssl_context()
 
-    async def _ask(self, pool: httpcore.AsyncConnectionPool, url: Url) -> Response | Url:
+    async def _ask(self, client: httpx.AsyncClient, url: Url) -> Response | Url:
         """One request: the page, or the URL that the server redirects to."""
-        async with _exchange(pool, url, self._settings.user_agent) as response:
-            headers = _headers(url, response.headers)
-            if response.status in REDIRECTS and "location" in headers:
+        async with _exchange(client, url, self._settings.user_agent) as response:
+            headers = _headers(url, response.extensions["headers"])
+            if response.status_code in REDIRECTS and "location" in headers:
                 return _redirect(url, headers["location"])
-            if not 200 <= response.status < 300:
-                raise HttpStatus(str(url), response.status, _reason(response))
+            if not 200 <= response.status_code < 300:
+                raise HttpStatus(str(url), response.status_code, _reason(response))
             media = parse_media(headers.get("content-type", [""])[-1])
             if media.name and media.kind is None:
                 raise UnsupportedType(str(url), media.name)
             encoding = parse_encoding(str(url), ", ".join(headers.get("content-encoding", [])))
-            body = await read_body(str(url), response.aiter_stream(), encoding, self._settings.max_bytes)
-            return Response(url, response.status, media, body)
+            body = await read_body(str(url), response.aiter_raw(), encoding, self._settings.max_bytes)
+            return Response(url, response.status_code, media, body)
 
 
 @asynccontextmanager
-async def _exchange(
-    pool: httpcore.AsyncConnectionPool, url: Url, user_agent: str
-) -> AsyncGenerator[httpcore.Response, None]:
+async def _exchange(client: httpx.AsyncClient, url: Url, user_agent: str) -> AsyncGenerator[httpx.Response, None]:
     """Send the request; whatever breaks, until the body is read, becomes an error of this plugin."""
-    origin = httpcore.URL(
-        scheme=url.scheme.encode(), host=url.host.name.strip("[]").encode(), port=url.port, target=url.target.encode()
-    )
+    request = _request(url, user_agent)
+    try:
+        async with aclosing(await client.send(request, auth=None, stream=True)) as response:
+            yield response
+    except httpx.TimeoutException as error:
+        raise FetchTimeout(url.host.name, CONNECT_TIMEOUT) from error
+    except (httpx.TransportError, OSError) as error:
+        raise _failure(url.host.name, error) from error
+
+
+def _request(url: Url, user_agent: str) -> httpx.Request:
+    """A request with these headers and no other: the client adds its own only to requests that it builds itself."""
     headers = {
         "Host": url.authority,
         "User-Agent": user_agent,
         "Accept": ACCEPT,
         "Accept-Encoding": "gzip, deflate",
     }
+    # httpx takes "." and ".." out of a path; the extension puts the target on the wire as it was checked.
+    return httpx.Request("GET", _address(url), headers=headers, extensions={"target": url.target.encode()})
+
+
+def _address(url: Url) -> httpx.URL:
+    """The URL as httpx has it, made of the checked parts; where httpx reads one differently, nothing is sent."""
+    host, target = url.host.name.strip("[]"), url.target.encode()
     try:
-        async with pool.stream("GET", origin, headers=list(headers.items())) as response:
-            yield response
-    except httpcore.TimeoutException as error:
-        raise FetchTimeout(url.host.name, CONNECT_TIMEOUT) from error
-    except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-        raise _failure(url.host.name, error) from error
+        address = httpx.URL(scheme=url.scheme, host=host, port=url.port, raw_path=target)
+    except httpx.InvalidURL as error:
+        raise InvalidUrl(str(url), str(error)) from error
+    port = address.port or DEFAULT_PORTS[url.scheme]
+    read = (address.scheme, address.userinfo, address.raw_host, port, address.netloc)
+    same_target = address.raw_path == target or b"/." in target  # a path with dots may have lost them
+    if read != (url.scheme, b"", host.encode(), url.port, url.authority.encode()) or not same_target:
+        raise InvalidUrl(str(url), "it can be read in two ways")
+    return address
 
 
 def _headers(url: Url, pairs: Sequence[tuple[bytes, bytes]]) -> dict[str, list[str]]:
@@ -173,13 +216,12 @@ def _redirect(url: Url, locations: list[str]) -> Url:
     return join_url(url, locations[0])
 
 
-def _reason(response: httpcore.Response) -> str:
+def _reason(response: httpx.Response) -> str:
     """The standard's words for a status; the server's own only where there are none."""
     try:
-        return http.HTTPStatus(response.status).phrase
+        return http.HTTPStatus(response.status_code).phrase
     except ValueError:
-        extensions = cast("dict[str, Any]", response.extensions)
-        return extensions.get("reason_phrase", b"").decode("ascii", "ignore")[:80]
+        return response.reason_phrase[:80]
 
 
 def _failure(host: str, error: Exception) -> ToolError:

@@ -114,7 +114,7 @@ class WebFetchService:
 
     @cached_property
     def _http(self) -> HttpClient:
-        # httpcore is loaded here, with the first fetch.
+        # httpx is loaded here, with the first fetch.
         from glados.web_fetch.http import HttpClient
 
         return HttpClient(self._settings, self._guard, self._resolver)
