@@ -144,10 +144,10 @@ async def outcome(
 
 
 async def _in_task(what: str, function: Callable[[], Any], timeout: float) -> tuple[Any, BaseException | None]:
-    async def call() -> Any:
-        return await function()
-
-    stepped = Stepped(call(), timeout)
+    try:
+        stepped = Stepped(function(), timeout)
+    except Exception as error:  # arguments that do not fit
+        return None, error
     return await _wait(asyncio.create_task(_contain(stepped), name=what), timeout, stepped)
 
 
