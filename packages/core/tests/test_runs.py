@@ -470,6 +470,21 @@ async def test_a_store_that_fails_ends_the_run_and_the_end_is_told(number: int, 
     assert heard[-1].seq is None
 
 
+async def test_a_call_whose_result_was_lost_gets_one_when_the_session_goes_on(glados_app: AppFactory) -> None:
+    store = BrokenStore(3)
+    model = ScriptedModel(["So.", call("toys.look", "a"), call("toys.look", "b")], "Back.")
+    app = await glados_app(plugins=[plugin_of(look)], model=model, store=store)
+    session = await app.create_session()
+    with pytest.raises(GladosError, match="disk full"):
+        await app.run("Hello", session=session.id)
+    store.left = 100
+    await app.run("Again", session=session.id)
+
+    log = await history(app, session.id)
+    assert log[1:4] == ["assistant So. a_1_1? b_1_2?", "tool a_1_1=aborted b_1_2=aborted", "user Again"]
+    assert [message.role for message in model.requests[1].messages] == ["user", "assistant", "tool", "user"]
+
+
 async def test_half_characters_of_a_model_are_replaced(glados_app: AppFactory) -> None:
     broken = ToolCallDelta(ToolCallPart("c", "toys.look", '{"a": "\udc00"}'))
     app = await open_app(glados_app, OddModel([TextDelta("\ud83d\ude00 \ud800"), broken, DONE], [DONE]))

@@ -156,3 +156,30 @@ async def test_a_question_of_a_call_that_is_aborted_is_closed_and_told(glados_ap
     assert "aborted" in refused.why
     assert app.permissions.pending() == []
     assert (await running).stop == "aborted"
+
+
+async def test_what_a_tool_leaves_running_can_do_nothing_once_the_call_is_over(glados_app: AppFactory) -> None:
+    left: list[asyncio.Task[list[str]]] = []
+    over = asyncio.Event()
+
+    async def go_on(ctx: ToolContext) -> list[str]:
+        await over.wait()
+        refused: list[str] = []
+        for attempt in (ctx.call("toys.write", {}), ctx.ask("Still?"), ctx.progress("on and on")):
+            with pytest.raises(ToolError, match=r"This call of toys\.leave is over") as caught:
+                await attempt
+            refused.append(caught.value.code)
+        return refused
+
+    @tool("toys.leave", read_only=True)
+    async def leave(ctx: ToolContext) -> int:
+        """Leave something running."""
+        left.append(asyncio.create_task(go_on(ctx)))
+        return 1
+
+    settings = {"permissions": {"mode": "bypass"}}
+    app = await glados_app(plugins=[plugin_of(leave, write)], settings=settings)
+    await app.call("toys.leave", {}, on_question=lambda _: "once")
+    over.set()
+
+    assert await left[0] == ["aborted"] * 3

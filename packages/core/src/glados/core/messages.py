@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from glados.core.errors import InvalidInput
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -17,6 +20,42 @@ class TextPart:
     def to_dict(self) -> dict[str, Any]:
         """The part as JSON."""
         return {"type": "text", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """What a model said of its thinking; `data` is its service's own, and only that service can read it again."""
+
+    text: str
+    data: dict[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part as JSON."""
+        return {"type": "thinking", "text": self.text, "data": self.data}
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """A picture: its bytes in base64 with their type, or the address where the model's service finds it."""
+
+    media_type: str | None = None
+    data: str | None = None
+    url: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.url is None) == (self.data is None) or (self.data is not None and not self.media_type):
+            raise InvalidInput("A picture needs a media type with base64 data, or a URL, and not both.")
+
+    @property
+    def address(self) -> str:
+        """The picture as one URL."""
+        return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part as JSON."""
+        if self.url is not None:
+            return {"type": "image", "url": self.url}
+        return {"type": "image", "media_type": self.media_type, "data": self.data}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +81,11 @@ class ToolResultPart:
     is_error: bool = False
     code: str | None = None
     data: dict[str, Any] | None = None
+    images: tuple[ImagePart, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The part as JSON."""
-        return {
+        """The part as JSON; pictures only if there are some."""
+        told: dict[str, Any] = {
             "type": "tool_result",
             "call_id": self.call_id,
             "tool_id": self.tool_id,
@@ -54,14 +94,20 @@ class ToolResultPart:
             "code": self.code,
             "data": self.data,
         }
+        if self.images:
+            told["images"] = [image.to_dict() for image in self.images]
+        return told
 
 
-Part = TextPart | ToolCallPart | ToolResultPart
+Part = TextPart | ThinkingPart | ImagePart | ToolCallPart | ToolResultPart
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a session; a `tool` message carries the results of the calls before it."""
+    """One message of a session; a `tool` message carries the results of the calls before it.
+
+    The parts of an answer stand in the order in which they arrived: services want thinking before what came of it.
+    """
 
     role: Role
     parts: tuple[Part, ...]
@@ -118,6 +164,16 @@ class Usage:
 def user_message(text: str) -> Message:
     """A person's prompt."""
     return Message("user", (TextPart(well_formed(text)),))
+
+
+def unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:
+    """The calls of the last answer that have no result yet."""
+    told: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return [call for call in message.calls if call.id not in told]
+        told.update(part.call_id for part in message.parts if isinstance(part, ToolResultPart))
+    return []
 
 
 def well_formed(text: str) -> str:

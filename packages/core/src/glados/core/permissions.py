@@ -76,7 +76,12 @@ class Rule:
 
 @lru_cache(maxsize=1024)
 def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+    first, *rest = (re.escape(part) for part in pattern.split("*"))
+    if not rest:
+        return re.compile(first)
+    *middle, last = rest
+    # each star but the last takes as little as it can and never tries again: the time stays linear in the value
+    return re.compile(first + "".join(f"(?>.*?{part})" for part in middle) + f".*{last}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

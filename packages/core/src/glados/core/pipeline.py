@@ -77,6 +77,8 @@ class Pipeline:
             result = failed(call, _told(call.tool_id, error))  # the tool itself raised it
         except (Exception, SystemExit) as error:
             result = failed(call, _told(call.tool_id, error))
+        finally:
+            host.over = True
         _tell_end(result, scope)
         return result
 

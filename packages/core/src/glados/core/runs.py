@@ -10,14 +10,23 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from glados.core.agents import Agent
-from glados.core.errors import GladosError, ModelError
+from glados.core.errors import GladosError, ModelError, ToolAborted
 from glados.core.events import Event, EventBus, MessageCreated, RunFinished, RunStarted, StreamChunk
 from glados.core.executor import Executor
 from glados.core.foreign import failure
-from glados.core.messages import Message, TextPart, ToolCallPart, ToolResultPart, Usage, user_message, well_formed
+from glados.core.messages import (
+    Message,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    Usage,
+    unanswered,
+    user_message,
+    well_formed,
+)
 from glados.core.model import Model, ModelDelta, ModelDone, ModelRequest, TextDelta, ThinkingDelta, ToolCallDelta
 from glados.core.permissions import OnQuestion
-from glados.core.pipeline import Checked, Pipeline
+from glados.core.pipeline import Pipeline
 from glados.core.scope import Scope
 from glados.core.sessions import Draft, Entry, Session, SessionStore, new_id
 from glados.core.shielding import ended, to_the_end
@@ -164,6 +173,9 @@ class Run:
         entries = await context.store.entries(self.session_id)
         self._messages = [entry.payload for entry in entries if isinstance(entry.payload, Message)]
         self._publish(RunStarted, model=context.model.name, n=self._next_n())
+        lost = [_lost(call) for call in unanswered(self._messages)]
+        if lost:
+            await self._say(Message("tool", tuple(lost)))
         await self._say(user_message(prompt))
         while True:
             limit = context.agent.limits.reached(turns=self._state.turns)
@@ -183,7 +195,7 @@ class Run:
     async def _ask_model(self) -> _Turn:
         """One streaming model call; read-only tools start as their calls complete in the stream."""
         context = self._context
-        turn = self._turn = _Turn(Executor(self._run_call))
+        turn = self._turn = _Turn(Executor(lambda checked: context.pipeline.run(checked, self._scope)))
         request = ModelRequest(context.system, self._messages, context.tools, memo=self._memo)
         try:
             async for delta in context.model.stream(request):
@@ -216,11 +228,8 @@ class Run:
             turn.executor.add(self._context.pipeline.check(call, self._tools))
         elif isinstance(delta, ThinkingDelta):
             self._publish(StreamChunk, text=well_formed(delta.text), thinking=True, n=self._next_n())
-        else:
+        elif isinstance(delta, ModelDone):
             turn.done = delta
-
-    async def _run_call(self, checked: Checked) -> ToolResult:
-        return await self._context.pipeline.run(checked, self._scope)
 
     async def _tell(self, results: Sequence[ToolResult]) -> None:
         """Write results down for the model to read."""
@@ -238,8 +247,8 @@ class Run:
             self._state = replace(self._state, text="".join(turn.text) or self._state.text)
             await self._say(turn.message(self._context.model.name, stop))
         self._turn = None
-        told = _results_of_last_turn(self._messages)
-        untold = [result for result in results if result.call_id not in told]
+        waiting = {call.id for call in unanswered(self._messages)}
+        untold = [result for result in results if result.call_id in waiting]
         if untold:
             await self._tell(untold)
 
@@ -277,14 +286,10 @@ class Run:
         return RunResult(state.text, self.session_id, self.id, state.usage, state.steps, stop)
 
 
-def _results_of_last_turn(messages: Sequence[Message]) -> set[str]:
-    """The ids of the calls in the last answer that have their result."""
-    told: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "assistant":
-            break
-        told.update(part.call_id for part in message.parts if isinstance(part, ToolResultPart))
-    return told
+def _lost(call: ToolCallPart) -> ToolResultPart:
+    """The result of a call whose run could not write one down, because its process or its store failed."""
+    error = ToolAborted(f"The run broke off; whether {call.tool_id} has done its work is unknown.")
+    return ToolResultPart(call.id, call.tool_id, f"Error {error.code}: {error.message}", True, error.code)
 
 
 def _part(result: ToolResult) -> ToolResultPart:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from glados.core.errors import PermissionDenied, ToolError
+from glados.core.errors import PermissionDenied, ToolAborted, ToolError
 from glados.core.events import Event, PermissionGranted, PermissionRefused, PermissionRequested, ToolProgress
 from glados.core.messages import ToolCallPart
 from glados.core.permissions import Answered, OnQuestion, PermissionService, Question, Rule
@@ -44,27 +44,34 @@ class Scope:
         return {"session_id": self.session_id, "run_id": self.run_id, "seq": entry.seq if entry else None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ScopedHost:
-    """The host of a running call: its questions and its own calls stay in the scope of the call."""
+    """The host of a running call: its questions and its own calls stay in the scope of the call.
+
+    Once the call is over it does nothing more, for code that was left behind because it would not end.
+    """
 
     scope: Scope
     permissions: PermissionService
     call_once: Callable[[ToolCallPart, Scope], Awaitable[dict[str, Any]]]
+    over: bool = False
 
     async def progress(self, ctx: ToolContext, message: str, done: float | None, total: float | None) -> None:
         """Tell it, without storing it."""
+        self._check_open(ctx)
         told = self.scope.told()
         event = ToolProgress(call_id=ctx.call_id, tool_id=ctx.tool_id, message=message, done=done, total=total, **told)
         self.scope.publish(event)
 
     async def ask(self, ctx: ToolContext, text: str) -> bool:
         """Ask the person something of the tool's own."""
+        self._check_open(ctx)
         answered = await self._ask(ctx, {}, text, "the tool itself asks", None)
         return answered.answer != "deny"
 
     async def call(self, ctx: ToolContext, tool_id: str, input: Mapping[str, Any]) -> dict[str, Any]:
         """Another tool, under the same rights; its error is raised."""
+        self._check_open(ctx)
         if self.scope.depth >= MAX_DEPTH:
             raise ToolError(f"{tool_id} is called {MAX_DEPTH} tools deep: tools may not call each other without end.")
         call = ToolCallPart(f"{ctx.call_id}.{new_id()[:8]}", tool_id, json.dumps(dict(input)))
@@ -84,6 +91,10 @@ class ScopedHost:
         answered = await self._ask(ctx, values, text, decision.why, rule)
         if answered.answer == "deny":
             raise PermissionDenied(f"{ctx.tool_id} was not allowed: {answered.why}.", tool=ctx.tool_id)
+
+    def _check_open(self, ctx: ToolContext) -> None:
+        if self.over:
+            raise ToolAborted(f"This call of {ctx.tool_id} is over: it was stopped or has ended.", tool=ctx.tool_id)
 
     async def _ask(self, ctx: ToolContext, input: dict[str, Any], text: str, why: str, rule: Rule | None) -> Answered:
         scope = self.scope
