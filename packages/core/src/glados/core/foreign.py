@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import functools
 import inspect
 import signal
@@ -22,7 +23,6 @@ from glados.core.errors import GladosError, HookTimeout, PluginError
 T = TypeVar("T")
 _REPEAT = 0.05  # seconds until the alarm rings again, for code that catches everything
 _GRACE = 0.5  # seconds that cancelled code gets to clean up before it is left behind
-_left: list[Any] = []  # coroutines that refuse to end: collecting one would wake it once more
 
 
 class Expired(BaseException):
@@ -102,7 +102,8 @@ class Stepped:
             with _Alarm(_GRACE):
                 self._coroutine.close()
         except BaseException:
-            _left.append(self._coroutine)
+            # Collecting it would wake it once more, when no loop runs and nothing can stop it: it is never collected.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._coroutine))
 
 
 def load(what: str, loader: Callable[[], T], timeout: float) -> T:

@@ -1,0 +1,37 @@
+"""The public names of `glados.core` are a promise, and importing them stays cheap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import glados.core
+
+HEAVY = ("openai", "httpx", "httpx2", "dynaconf", "sqlalchemy", "sqlmodel", "fastapi", "starlette", "platformdirs")
+NAMES = """
+Agent Answer App CommandContext ConfigurationError Conflict Draft Entry Event EventBus ForbiddenAddress
+GladosError GladosSettings HookTimeout InvalidAnswer InvalidInput InvalidSetting Layer Limits
+MemorySessionStore Message MessageCreated MigrationError Migrator MissingSetting Model ModelDelta ModelDone
+ModelError ModelProvider ModelRequest ModelSettings NoSettings OnQuestion OpenAISettings PermissionDenied
+PermissionGranted PermissionRefused PermissionRequest PermissionRequested PermissionService
+PermissionsSettings Plugin PluginError PluginRecord PluginsSettings Prepare Question QuestionAnswered
+QuestionNotFound RequestError Rule RunFinished RunResult RunStarted Section ServiceConflict ServiceNotFound
+Services Session SessionBusy SessionCreated SessionDeleted SessionNotFound SessionStore Setting Settings
+SlowSubscriber Step StreamChunk Subscription TextDelta TextPart ThinkingDelta Tool ToolAborted ToolCallDelta
+ToolCallEnded ToolCallPart ToolCallStarted ToolContext ToolError ToolFlags ToolNotFound ToolProgress
+ToolResult ToolResultPart ToolTimeout Usage discover hookimpl installed tool
+"""
+
+
+def test_the_public_names_are_these() -> None:
+    assert glados.core.__all__ == NAMES.split()
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in glados.core.__all__ if not hasattr(glados.core, name)] == []
+
+
+def test_importing_the_core_imports_no_heavy_library() -> None:
+    program = f"import glados.core, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
