@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from glados.core import foreign
-from glados.core.errors import HookTimeout, PluginError
+from glados.core.errors import GladosError, HookTimeout, PluginError
 
 
 class Resource:
@@ -76,4 +76,6 @@ class Resource:
         return await self._step
 
     def _told(self, error: BaseException) -> str:
+        if isinstance(error, GladosError):
+            return error.message
         return f"{self._label}: {type(error).__name__}: {error}".removesuffix(": ")

@@ -7,6 +7,7 @@ import itertools
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from glados.database.errors import Conflict, DatabaseBusy, NestedTransaction, ReadOnlySession
@@ -137,7 +138,9 @@ class DatabaseService:
 
     @asynccontextmanager
     async def _session(self, *, write: bool) -> AsyncGenerator[AsyncSession]:
-        # SQLAlchemy is loaded here, with the first session.
+        if self._opened is None:
+            # SQLAlchemy is loaded here, with the first session, and off the loop: it takes a quarter of a second.
+            await asyncio.to_thread(import_module, "glados.database.engines")
         from glados.database.engines import open_engines, translated
 
         if self._opened is None:
