@@ -228,7 +228,7 @@ class Run:
             turn.executor.add(self._context.pipeline.check(call, self._tools))
         elif isinstance(delta, ThinkingDelta):
             self._publish(StreamChunk, text=well_formed(delta.text), thinking=True, n=self._next_n())
-        elif isinstance(delta, ModelDone):
+        else:
             turn.done = delta
 
     async def _tell(self, results: Sequence[ToolResult]) -> None:
