@@ -35,10 +35,10 @@ def plugin(id: str, *, requires: Any = (), after: Any = (), log: list[str] | Non
 
 
 async def test_a_plugin_is_found_by_its_entry_point_with_its_version_and_distribution(site: Any) -> None:
-    site.good("dice")
+    site.good("toys")
     async with site.open() as app:
-        assert record(app, "dice").to_dict() == {
-            "id": "dice",
+        assert record(app, "toys").to_dict() == {
+            "id": "toys",
             "version": "1.2",
             "distribution": "glados-dice",
             "state": "enabled",
@@ -49,36 +49,36 @@ async def test_a_plugin_is_found_by_its_entry_point_with_its_version_and_distrib
 
 
 async def test_a_plugin_that_is_switched_off_is_never_imported(site: Any) -> None:
-    site.module("dice", "raise RuntimeError('imported')")
-    async with site.open(DICE_ENABLED="false") as app:
-        assert record(app, "dice").state == "disabled"
-        assert record(app, "dice").reason == "switched off by environment variable DICE_ENABLED"
-    assert "glados_dice" not in sys.modules
+    site.module("toys", "raise RuntimeError('imported')")
+    async with site.open(TOYS_ENABLED="false") as app:
+        assert record(app, "toys").state == "disabled"
+        assert record(app, "toys").reason == "switched off by environment variable TOYS_ENABLED"
+    assert "glados_toys" not in sys.modules
 
 
 async def test_plugins_load_loads_only_those_and_imports_no_other(site: Any) -> None:
-    site.good("dice")
+    site.good("toys")
     site.module("cards", "raise RuntimeError('imported')")
     async with site.open(PLUGINS_LOAD=" dice ,") as app:
-        assert record(app, "dice").state == "enabled"
+        assert record(app, "toys").state == "enabled"
         assert (record(app, "cards").state, record(app, "cards").reason) == ("disabled", "not named in PLUGINS_LOAD")
     assert "glados_cards" not in sys.modules
 
 
 async def test_plugins_load_with_an_unknown_id_says_which_there_are(site: Any) -> None:
-    site.good("dice")
+    site.good("toys")
     with pytest.raises(ConfigurationError, match=r"PLUGINS_LOAD names 'dcie', which is not installed: .*dice"):
         async with site.open(PLUGINS_LOAD="dcie"):
             pass
 
 
 async def test_a_distribution_with_unreadable_entry_points_does_not_hide_the_others(site: Any) -> None:
-    site.good("dice")
+    site.good("toys")
     broken = site.folder / "junk-1.dist-info"
     broken.mkdir()
     (broken / "METADATA").write_text("Name: junk\nVersion: 1\n")
     (broken / "entry_points.txt").write_text("[glados]\nno equals sign\n[[[\n")
-    assert "dice" in [candidate.id for candidate in installed()]
+    assert "toys" in [candidate.id for candidate in installed()]
     async with site.open() as app:
         assert await app.call("dice.ping", {}) == {"result": "pong"}
 
@@ -132,10 +132,10 @@ async def test_what_is_required_has_to_be_installed_enabled_and_working(site: An
 
 
 async def test_of_two_plugins_with_one_id_the_second_fails_and_names_the_first(site: Any) -> None:
-    site.good("dice")
-    site.plugin("dice", distribution="other-dice")
+    site.good("toys")
+    site.plugin("toys", distribution="other-dice")
     async with site.open() as app:
-        states = [(record.distribution, record.state, record.reason) for record in app.plugins if record.id == "dice"]
+        states = [(record.distribution, record.state, record.reason) for record in app.plugins if record.id == "toys"]
         assert states == [
             ("glados-dice", "enabled", None),
             ("other-dice", "failed", "Two plugins have the id 'dice'; the other one is of glados-dice 1.2."),
@@ -144,10 +144,10 @@ async def test_of_two_plugins_with_one_id_the_second_fails_and_names_the_first(s
 
 
 async def test_two_plugins_with_one_id_can_be_switched_off(site: Any) -> None:
-    site.good("dice")
-    site.plugin("dice", distribution="other-dice")
-    async with site.open(DICE_ENABLED="0", PLUGINS_STRICT="true") as app:
-        assert [record.state for record in app.plugins if record.id == "dice"] == ["disabled", "disabled"]
+    site.good("toys")
+    site.plugin("toys", distribution="other-dice")
+    async with site.open(TOYS_ENABLED="0", PLUGINS_STRICT="true") as app:
+        assert [record.state for record in app.plugins if record.id == "toys"] == ["disabled", "disabled"]
 
 
 async def test_of_two_plugins_that_claim_one_variable_the_second_fails(glados_app: AppFactory) -> None:
