@@ -40,12 +40,12 @@ async def test_a_plugin_is_found_by_its_entry_point_with_its_version_and_distrib
         assert record(app, "toys").to_dict() == {
             "id": "toys",
             "version": "1.2",
-            "distribution": "glados-dice",
+            "distribution": "glados-toys",
             "state": "enabled",
             "reason": None,
             "requires": [],
         }
-        assert await app.call("dice.ping", {}) == {"result": "pong"}
+        assert await app.call("toys.ping", {}) == {"result": "pong"}
 
 
 async def test_a_plugin_that_is_switched_off_is_never_imported(site: Any) -> None:
@@ -59,7 +59,7 @@ async def test_a_plugin_that_is_switched_off_is_never_imported(site: Any) -> Non
 async def test_plugins_load_loads_only_those_and_imports_no_other(site: Any) -> None:
     site.good("toys")
     site.module("cards", "raise RuntimeError('imported')")
-    async with site.open(PLUGINS_LOAD=" dice ,") as app:
+    async with site.open(PLUGINS_LOAD=" toys ,") as app:
         assert record(app, "toys").state == "enabled"
         assert (record(app, "cards").state, record(app, "cards").reason) == ("disabled", "not named in PLUGINS_LOAD")
     assert "glados_cards" not in sys.modules
@@ -67,7 +67,7 @@ async def test_plugins_load_loads_only_those_and_imports_no_other(site: Any) -> 
 
 async def test_plugins_load_with_an_unknown_id_says_which_there_are(site: Any) -> None:
     site.good("toys")
-    with pytest.raises(ConfigurationError, match=r"PLUGINS_LOAD names 'dcie', which is not installed: .*dice"):
+    with pytest.raises(ConfigurationError, match=r"PLUGINS_LOAD names 'dcie', which is not installed: .*toys"):
         async with site.open(PLUGINS_LOAD="dcie"):
             pass
 
@@ -80,7 +80,7 @@ async def test_a_distribution_with_unreadable_entry_points_does_not_hide_the_oth
     (broken / "entry_points.txt").write_text("[glados]\nno equals sign\n[[[\n")
     assert "toys" in [candidate.id for candidate in installed()]
     async with site.open() as app:
-        assert await app.call("dice.ping", {}) == {"result": "pong"}
+        assert await app.call("toys.ping", {}) == {"result": "pong"}
 
 
 async def test_plugins_start_behind_what_they_require_and_follow_and_stop_in_reverse(glados_app: AppFactory) -> None:
@@ -133,19 +133,19 @@ async def test_what_is_required_has_to_be_installed_enabled_and_working(site: An
 
 async def test_of_two_plugins_with_one_id_the_second_fails_and_names_the_first(site: Any) -> None:
     site.good("toys")
-    site.plugin("toys", distribution="other-dice")
+    site.plugin("toys", distribution="other-toys")
     async with site.open() as app:
         states = [(record.distribution, record.state, record.reason) for record in app.plugins if record.id == "toys"]
         assert states == [
-            ("glados-dice", "enabled", None),
-            ("other-dice", "failed", "Two plugins have the id 'dice'; the other one is of glados-dice 1.2."),
+            ("glados-toys", "enabled", None),
+            ("other-toys", "failed", "Two plugins have the id 'toys'; the other one is of glados-toys 1.2."),
         ]
-        assert await app.call("dice.ping", {}) == {"result": "pong"}
+        assert await app.call("toys.ping", {}) == {"result": "pong"}
 
 
 async def test_two_plugins_with_one_id_can_be_switched_off(site: Any) -> None:
     site.good("toys")
-    site.plugin("toys", distribution="other-dice")
+    site.plugin("toys", distribution="other-toys")
     async with site.open(TOYS_ENABLED="0", PLUGINS_STRICT="true") as app:
         assert [record.state for record in app.plugins if record.id == "toys"] == ["disabled", "disabled"]
 
