@@ -1,4 +1,4 @@
-"""The model adapter against the SDK's own typed stream, in CPU time of the client alone.
+"""The model adapter against the SDK's own typed stream, by both APIs, in CPU time of the client alone.
 
 One round is one streamed model call that asks for four tools, and their results; the history grows with each round.
 The server is another process. Run it with `.venv/bin/python benchmarks/model_client.py`.
@@ -20,6 +20,7 @@ from openai import AsyncOpenAI
 
 from glados.core.messages import Message, ToolCallPart, ToolResultPart, user_message
 from glados.core.model import ModelRequest, TextDelta, ToolCallDelta
+from glados.core.models.connection import Connection
 from glados.core.models.openai import OpenAIModel
 from glados.core.tools import tool
 
@@ -82,6 +83,30 @@ async def sdk_rounds(client: AsyncOpenAI, rounds: int) -> None:
         messages += [{"role": "tool", "tool_call_id": call.id, "content": RESULT} for call in calls.values()]
 
 
+async def sdk_responses_rounds(client: AsyncOpenAI, rounds: int) -> None:
+    tool = {"type": "function", "name": "bench__look", "description": look.description, "strict": False}
+    tools: Any = [{**tool, "parameters": look.input_schema}]
+    history: list[Any] = [{"role": "user", "content": "Go"}]
+    for _ in range(rounds):
+        stream = await client.responses.create(
+            model="bench", instructions="You look at pages.", input=history, tools=tools, stream=True, store=False
+        )
+        ended: list[Any] = [event.item async for event in stream if event.type == "response.output_item.done"]
+        calls = [item for item in ended if item.type == "function_call"]
+        assert len(calls) == CALLS
+        for call in calls:
+            kept = {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+            history.append({"type": "function_call", **kept})
+        history += [{"type": "function_call_output", "call_id": call.call_id, "output": RESULT} for call in calls]
+
+
+async def sdk_responses_text(client: AsyncOpenAI, prompt: str) -> None:
+    said: Any = [{"role": "user", "content": prompt}]
+    stream = await client.responses.create(model="bench", input=said, stream=True, store=False)
+    text = "".join([event.delta async for event in stream if event.type == "response.output_text.delta"])
+    assert len(text) == 5 * TEXT_CHUNKS
+
+
 def _sdk_call(call: ToolCallPart) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.tool_id, "arguments": call.arguments}}
 
@@ -115,21 +140,32 @@ def row(what: str, ours: float, theirs: float, unit: str) -> None:
 
 
 async def compare(url: str) -> None:
-    model, client = OpenAIModel("bench", base_url=url), AsyncOpenAI(base_url=url, api_key="none")
-    await adapter_text(model, "write")
-    await sdk_text(client, "write")  # imports and connections of the first call are not measured
+    connection, client = Connection(base_url=url), AsyncOpenAI(base_url=url, api_key="none")
     print(f"{'CPU of the client':38} {'glados':>9} {'SDK':>9}")
+    await compare_api(OpenAIModel("bench", connection, "chat"), client, sdk_rounds, sdk_text)
+    await compare_api(OpenAIModel("bench", connection, "responses"), client, sdk_responses_rounds, sdk_responses_text)
+    await connection.close()
+    await client.close()
+
+
+async def compare_api(
+    model: OpenAIModel,
+    client: AsyncOpenAI,
+    rounds_by_sdk: Callable[[AsyncOpenAI, int], Awaitable[None]],
+    text_by_sdk: Callable[[AsyncOpenAI, str], Awaitable[None]],
+) -> None:
+    await adapter_text(model, "write")
+    await text_by_sdk(client, "write")  # imports and connections of the first call are not measured
+    print(f"-- {model.api}")
     for rounds in ROUNDS:
         times = 3 if rounds < 100 else 1
         ours = await cpu(lambda n=rounds: adapter_rounds(model, n), times) / rounds * 1e3
-        theirs = await cpu(lambda n=rounds: sdk_rounds(client, n), times) / rounds * 1e3
+        theirs = await cpu(lambda n=rounds: rounds_by_sdk(client, n), times) / rounds * 1e3
         row(f"a round of {CALLS} calls, {rounds} rounds", ours, theirs, "ms")
     for prompt, what in (("write", "a chunk of text, as fast as it goes"), ("drip", "a chunk of text, 1 ms apart")):
         ours = await cpu(lambda p=prompt: adapter_text(model, p)) / TEXT_CHUNKS * 1e6
-        theirs = await cpu(lambda p=prompt: sdk_text(client, p)) / TEXT_CHUNKS * 1e6
+        theirs = await cpu(lambda p=prompt: text_by_sdk(client, p)) / TEXT_CHUNKS * 1e6
         row(what, ours, theirs, "us")
-    await model.close()
-    await client.close()
 
 
 def main() -> None:

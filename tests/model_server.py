@@ -4,8 +4,9 @@ In the test's own loop:    async with ModelServer([Reply(text="Hello")]) as serv
 For tests that block:      with model_server_thread([...]) as server: ...
 As a process:              python tests/model_server.py --port 0 --script script.json     # prints its URL
 
-It answers GET /v1/models and POST /v1/chat/completions (streamed or not) and, for tests of other processes,
-GET /requests (the bodies of all chat requests), POST /script (a new script) and POST /release (what hangs goes on).
+It answers GET /v1/models, POST /v1/chat/completions and POST /v1/responses (streamed or not) and, for tests of other
+processes, GET /requests (the bodies of all model requests), POST /script (a new script) and POST /release (what hangs
+goes on).
 
 What it answers is a script: model_script.py says how one is written.
 """
@@ -25,7 +26,8 @@ from typing import Any, Self, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for when this file is started as a script
 
-from tests.model_script import Call, Reply, Rule, Script, chunks, completion
+from tests import model_responses, model_script
+from tests.model_script import Call, Reply, Rule, Script
 
 __all__ = ["Call", "ModelServer", "Reply", "Request", "Rule", "Script", "model_server_thread"]
 
@@ -41,7 +43,7 @@ class Request:
 
 
 class ModelServer:
-    """The server; `requests` are the chat requests so far, `connections` counts the connections that were made."""
+    """The server; `requests` are the model requests so far, `connections` counts the connections that were made."""
 
     def __init__(self, script: Script | Sequence[Reply] = (), *, port: int = 0) -> None:
         self.script = script if isinstance(script, Script) else Script(list(script))
@@ -93,7 +95,9 @@ class ModelServer:
             case "GET", "/v1/models":
                 await _send(writer, 200, {"object": "list", "data": [{"id": name} for name in self.script.models]})
             case "POST", "/v1/chat/completions":
-                await self._chat(request, writer)
+                await self._model(request, writer, "chat")
+            case "POST", "/v1/responses":
+                await self._model(request, writer, "responses")
             case "GET", "/requests":
                 await _send(writer, 200, [recorded.body for recorded in self.requests])
             case "POST", "/script":
@@ -105,26 +109,30 @@ class ModelServer:
             case _:
                 await _send_error(writer, 404, f"no {request.method} {request.path}")
 
-    async def _chat(self, request: Request, writer: asyncio.StreamWriter) -> None:
+    async def _model(self, request: Request, writer: asyncio.StreamWriter, api: str) -> None:
         self.requests.append(request)
         key, given = self.script.api_key, request.headers.get("authorization")
+        if api in self.script.missing:
+            await _send_error(writer, 404, f"no {request.method} {request.path}")
+            return
         if key is not None and given != f"Bearer {key}":
             await _send_error(writer, 401, f"Incorrect API key provided: {given}", "invalid_api_key")
             return
         reply = self.script.reply(request.body)
+        form = model_responses if api == "responses" else model_script
         if reply.after == 0:
             await self._strike(reply, writer)
         if reply.status >= 400:
             await _send_error(writer, reply.status, reply.error, reply.code, reply.headers)
         elif request.body.get("stream") and not reply.plain:
-            await self._stream(reply, request.body, writer)
+            await self._stream(reply, form.events(reply, request.body), writer)
         else:
-            await _send(writer, reply.status, completion(reply, request.body), reply.headers)
+            await _send(writer, reply.status, form.whole(reply, request.body), reply.headers)
 
-    async def _stream(self, reply: Reply, body: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
+    async def _stream(self, reply: Reply, events: Sequence[str], writer: asyncio.StreamWriter) -> None:
         head = {"content-type": "text/event-stream", "transfer-encoding": "chunked", **reply.headers}
         writer.write(_head(reply.status, head))
-        for number, data in enumerate(chunks(reply, body), 1):
+        for number, data in enumerate(events, 1):
             await asyncio.sleep(reply.delay)
             event = f"data: {data}\n\n".encode()
             size = reply.drip or len(event)

@@ -11,6 +11,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from openai import OpenAI
 
 from tests import model_server
 from tests.model_server import Call, Reply, Rule, Script, model_server_thread
@@ -39,6 +40,38 @@ def test_rules_answer_before_the_replies_and_as_often_as_they_fit() -> None:
 
     assert [answer["content"] for answer in answers] == ["One", None, "Wet.", "Two", None]
     assert answers[1]["tool_calls"] == answers[4]["tool_calls"]
+
+
+def test_the_responses_api_answers_from_the_same_script() -> None:
+    reply = Reply("Hi", thinking="Hm.", calls=[Call("dice.roll", {"count": 2}, id="a")])
+    body: dict[str, Any] = {"model": "m", "input": [{"type": "function_call_output", "call_id": "x", "output": "Rain"}]}
+    with model_server_thread(Script(rules=[Rule("Rain", reply, role="tool")])) as server:
+        answer = post(f"{server.url}/responses", body)
+
+    assert [item["type"] for item in answer["output"]] == ["reasoning", "message", "function_call"]
+    assert answer["output"][2]["arguments"] == '{"count": 2}'
+    assert answer["usage"]["input_tokens_details"] == {"cached_tokens": 4}
+
+
+def test_a_stream_of_responses_is_one_that_the_sdk_understands() -> None:
+    calls = [Call("dice__roll", {"count": 2}, id="a"), Call("dice__toss", {}, id="b")]
+    with model_server_thread([Reply("Hello", thinking="Hm.", calls=calls, chunks=2)]) as server:
+        client = OpenAI(base_url=server.url, api_key="none")
+        with client.responses.stream(model="m", input=[{"role": "user", "content": "Hi"}]) as stream:
+            response = stream.get_final_response()
+        client.close()
+
+    assert response.output_text == "Hello"
+    assert [item.type for item in response.output] == ["reasoning", "message", "function_call", "function_call"]
+    assert response.usage is not None
+    assert response.usage.total_tokens == 15
+
+
+def test_an_api_can_be_missing() -> None:
+    with model_server_thread(Script([Reply("Hi")], missing=["chat"])) as server, pytest.raises(HTTPError) as raised:
+        ask(server.url, "Hi")
+    with raised.value as error:
+        assert error.code == 404
 
 
 def test_a_script_that_has_ended_says_so() -> None:

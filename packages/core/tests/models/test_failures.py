@@ -1,4 +1,4 @@
-"""What the adapter for OpenAI's API says when the service fails."""
+"""What the adapter for OpenAI's APIs says when the service fails."""
 
 from __future__ import annotations
 
@@ -8,30 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from glados.core.errors import ModelError
-from glados.core.messages import user_message
-from glados.core.model import ModelDelta, ModelRequest, TextDelta, ToolCallDelta
+from glados.core.model import ModelDelta, TextDelta, ToolCallDelta
+from glados.core.models.connection import Connection
 from glados.core.models.errors import ModelRateLimited
 from glados.core.models.openai import OpenAIModel
+from tests.asking import failure, told
 from tests.model_server import Call, Reply, Script
 
 if TYPE_CHECKING:
     from conftest import Serve
 
 KEY = "sk-very-secret-0123456789"
-
-
-async def failure(model: OpenAIModel, told: list[ModelDelta] | None = None) -> ModelError:
-    """The error with which a stream ends; what it told before goes into `told`."""
-    deltas: list[ModelDelta] = told if told is not None else []
-
-    async def read() -> None:
-        async for delta in model.stream(ModelRequest("", [user_message("Hi")], ())):
-            deltas.append(delta)  # noqa: PERF401 - a comprehension would lose what came before the error
-
-    with pytest.raises(ModelError) as raised:
-        await read()
-    return raised.value
+BAD = ("model_bad_response", "OPENAI_BASE_URL")
+RETRYABLE = {"model_rate_limited", "model_unavailable", "model_timeout", "model_stream_cut"}
 
 
 @pytest.mark.parametrize(
@@ -54,9 +43,10 @@ async def failure(model: OpenAIModel, told: list[ModelDelta] | None = None) -> M
         (Reply(text="Hi", fault="cut", after=2), "model_stream_cut", "again"),
         (Reply(text="Hi", finish=None), "model_stream_cut", "again"),
         (Reply(events=[], done=False), "model_stream_cut", "again"),
-        (Reply(text="Hi", fault="malformed"), "model_bad_response", "OPENAI_BASE_URL"),
-        (Reply(events=["[1]"]), "model_bad_response", "OPENAI_BASE_URL"),
-        (Reply(events=[{"choices": [{"delta": "Hi"}]}]), "model_bad_response", "OPENAI_BASE_URL"),
+        (Reply(text="Hi", fault="malformed"), *BAD),
+        (Reply(events=["[1]"]), *BAD),
+        (Reply(events=["{"]), *BAD),
+        (Reply(events=[{"choices": [{"delta": "Hi"}]}, {"type": "response.completed", "response": 1}]), *BAD),
         (Reply(headers={"content-type": "text/html"}), "model_bad_response", "/v1"),
         (Reply(events=[{"error": {"message": "overloaded", "code": 503}}]), "model_unavailable", "overloaded"),
         (Reply(events=[{"error": {"message": "slow down", "type": "rate_limit_error"}}]), "model_rate_limited", "slow"),
@@ -70,25 +60,22 @@ async def test_each_failure_has_a_code_and_says_what_to_check(
 
     assert error.code == code
     assert check in error.message
+    assert error.retryable is (code in RETRYABLE)
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [({"retry-after": "7"}, 7.0), ({"retry-after-ms": "250"}, 0.25), ({}, None), ({"retry-after": "soon"}, None)],
-)
-async def test_a_rate_limit_says_when_to_come_back(
-    serve: Serve, headers: dict[str, str], seconds: float | None
-) -> None:
-    _, model = await serve([Reply(status=429, headers=headers)])
-    error = await failure(model)
+@pytest.mark.parametrize("status", [429, 503])
+async def test_who_is_refused_for_now_is_told_when_to_come_back(serve: Serve, status: int) -> None:
+    _, model = await serve([Reply(status=status, headers={"retry-after": "7"}), Reply(status=status)])
+    errors = [await failure(model), await failure(model)]
 
-    assert isinstance(error, ModelRateLimited)
-    assert error.data["retry_after"] == seconds
+    assert isinstance(errors[0], ModelRateLimited) is (status == 429)
+    assert [error.data["retry_after"] for error in errors] == [7.0, None]
 
 
-async def test_what_was_complete_before_a_cut_is_told(serve: Serve) -> None:
+async def test_what_was_complete_before_a_cut_is_told(serve: Serve, api: str) -> None:
     calls = [Call("dice.roll", {}, id="a"), Call("dice.roll", {}, id="b")]
-    _, model = await serve([Reply(text="I roll.", calls=calls, split="whole", fault="cut", after=4)])
+    after = {"chat": 4, "responses": 10}[api]
+    _, model = await serve([Reply(text="I roll.", calls=calls, split="whole", fault="cut", after=after)])
     deltas: list[ModelDelta] = []
     error = await failure(model, deltas)
 
@@ -97,11 +84,10 @@ async def test_what_was_complete_before_a_cut_is_told(serve: Serve) -> None:
     assert [delta.call.id for delta in deltas if isinstance(delta, ToolCallDelta)] == ["a"]
 
 
-async def test_a_cut_after_the_reason_to_stop_costs_only_the_usage(serve: Serve) -> None:
-    _, model = await serve([Reply(text="Hi", fault="cut", after=3)])
-    deltas = [delta async for delta in model.stream(ModelRequest("", [user_message("Hi")], ()))]
+async def test_a_cut_after_the_reason_to_stop_costs_only_the_usage(serve: Serve, api: str) -> None:
+    _, model = await serve([Reply(text="Hi", fault="cut", after={"chat": 3, "responses": 8}[api])])
 
-    assert deltas[0] == TextDelta("Hi")
+    assert (await told(model))[0] == TextDelta("Hi")
 
 
 @pytest.mark.parametrize("after", [0, 2])
@@ -117,7 +103,7 @@ async def test_a_silent_service_times_out(serve: Serve, after: int) -> None:
 async def test_an_address_where_nobody_answers_is_named(base_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    model = OpenAIModel("scripted", base_url=base_url.format(port=port), max_retries=0)
+    model = OpenAIModel("scripted", Connection(base_url=base_url.format(port=port)))
     error = await failure(model)
     await model.close()
 
@@ -129,7 +115,7 @@ async def test_an_address_where_nobody_answers_is_named(base_url: str) -> None:
 async def test_no_model_to_choose_from_is_an_error(serve: Serve, models: list[str]) -> None:
     server, model = await serve(Script(models=models), name=None)
     if models:
-        model = OpenAIModel(base_url=server.url.removesuffix("/v1"), max_retries=0)
+        model = OpenAIModel(None, Connection(base_url=server.url.removesuffix("/v1")))
     error = await failure(model)
     await model.close()
 
@@ -137,7 +123,7 @@ async def test_no_model_to_choose_from_is_an_error(serve: Serve, models: list[st
 
 
 async def test_openai_needs_a_model_name() -> None:
-    model = OpenAIModel(api_key=KEY)
+    model = OpenAIModel(None, Connection(api_key=KEY))
     error = await failure(model)
     await model.close()
 
@@ -158,7 +144,7 @@ async def test_the_key_is_never_told(serve: Serve, status: int, key: str, said: 
 
 
 async def test_credentials_in_the_address_are_never_told() -> None:
-    model = OpenAIModel("scripted", base_url="http://me:secret@127.0.0.1:1/v1?token=secret", max_retries=0)
+    model = OpenAIModel("scripted", Connection(base_url="http://me:secret@127.0.0.1:1/v1?token=secret"))
     error = await failure(model)
     await model.close()
     told: Any = error.to_dict()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from glados.core.messages import ToolCallPart
-from glados.core.models.tool_calls import ToolCalls
+from glados.core.models.tool_calls import CallIds, ToolCalls
 from glados.core.models.tool_names import ToolNames
 
 NAMES = ToolNames(["dice.roll", "dice.toss"])
@@ -23,14 +23,14 @@ def piece(
 
 
 def told(*chunks: list[dict[str, Any]], taken_ids: frozenset[str] = frozenset()) -> list[tuple[str, str, str]]:
-    calls = ToolCalls(NAMES, taken_ids)
+    calls = ToolCalls(NAMES, CallIds(taken_ids))
     parts = [part for chunk in chunks for part in calls.take(chunk)]
     parts += calls.finish(cut=False)
     return [(part.id, part.tool_id, part.arguments) for part in parts]
 
 
 def test_a_call_is_told_when_the_next_one_begins() -> None:
-    calls = ToolCalls(NAMES, frozenset())
+    calls = ToolCalls(NAMES, CallIds(frozenset()))
     first = [piece('{"count":', index=0, id="a", name="dice__roll")]
     rest = [piece(" 1}", index=0)]
     second = [piece("{}", index=1, id="b", name="dice__roll")]
@@ -103,7 +103,7 @@ def test_malformed_arguments_are_told_as_they_are() -> None:
 
 @pytest.mark.parametrize("arguments", ['{"n":', ""])
 def test_a_call_that_was_cut_short_is_no_call(arguments: str) -> None:
-    calls = ToolCalls(NAMES, frozenset())
+    calls = ToolCalls(NAMES, CallIds(frozenset()))
     whole, cut = piece("{}", index=0, id="a", name="dice__roll"), piece(arguments, index=1, id="b", name="dice__roll")
     parts = [*calls.take([whole]), *calls.take([cut]), *calls.finish(cut=True)]
 

@@ -164,9 +164,10 @@ class ToolAborted(ToolError):
 
 
 class ModelError(GladosError):
-    """The model's service refused, failed or could not be reached."""
+    """The model's service refused, failed or could not be reached; `retryable` if the same request may succeed."""
 
     code = "model_failed"
+    retryable: ClassVar[bool] = False
 
 
 class Conflict(GladosError):

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from glados.core.messages import Message, ToolCallPart, Usage
+from glados.core.messages import Message, ThinkingPart, ToolCallPart, Usage
 from glados.core.tools import Tool
 
 Stop = Literal["end", "tool_calls", "length", "content_filter"]
+Thinking = Literal["off", "low", "medium", "high"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +18,14 @@ class ModelRequest:
     """One call of a model.
 
     `memo` belongs to the run: a model may keep there what it has encoded so far. Within one memo the messages only
-    grow and system and tools stay the same.
+    grow and system and tools stay the same. `thinking` is how much the model shall think; None leaves it to the model.
     """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[Tool]
     max_output_tokens: int | None = None
-    thinking: str | None = None
+    thinking: Thinking | None = None
     memo: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -43,6 +44,13 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingDone:
+    """A thought that is complete, to be kept in the message: the pieces of its text were told before."""
+
+    part: ThinkingPart
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallDelta:
     """A tool call, told as soon as it is complete in the stream."""
 
@@ -58,7 +66,7 @@ class ModelDone:
     model: str
 
 
-ModelDelta = TextDelta | ThinkingDelta | ToolCallDelta | ModelDone
+ModelDelta = TextDelta | ThinkingDelta | ThinkingDone | ToolCallDelta | ModelDone
 
 
 class Model(Protocol):

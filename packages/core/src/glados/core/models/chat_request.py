@@ -1,108 +1,79 @@
-"""Requests for chat completions as bytes; what was encoded once is kept and only added to."""
+"""Requests for chat completions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pydantic_core import from_json
-
-from glados.core.messages import Message, TextPart, ToolCallPart, ToolResultPart
-from glados.core.model import ModelRequest
-from glados.core.models.tool_names import ToolNames, wire_name
+from glados.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from glados.core.models.encoded import EncodedRequest, arguments_of, encode, left_out
+from glados.core.models.tool_names import wire_name
 from glados.core.tools import Tool
 
-_MEMO = "glados.chat_completions"
 
+class ChatRequest(EncodedRequest):
+    """A request in the form of the chat completions API."""
 
-class ChatRequest:
-    """The encoded request of one run: its history grows with each call, its system prompt and tools stay."""
+    __slots__ = ("_encoded_system", "_encoded_tools")
 
-    __slots__ = ("_count", "_history", "_last", "_system", "_system_text", "_tools", "call_ids", "names", "tools")
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self.tools = tuple(tools)
-        self.names = ToolNames(tool.id for tool in tools)
-        self.call_ids: set[str] = set()
-        self._tools = _encode([self._encoded_tool(tool) for tool in tools]) if tools else b""
-        self._system_text: str | None = None
-        self._system = b""
-        self._history: list[bytes] = []
-        self._count = 0
-        self._last: Message | None = None
-
-    @classmethod
-    def of(cls, request: ModelRequest) -> ChatRequest:
-        """The encoded request that the run's memo holds, brought up to date."""
-        kept = request.memo.get(_MEMO)
-        if not isinstance(kept, ChatRequest) or not kept._continues(request):
-            kept = request.memo[_MEMO] = cls(request.tools)
-        kept._update(request)
-        return kept
+    def __init__(self, tools: Sequence[Tool], service: str | None) -> None:
+        super().__init__(tools, service)
+        self._encoded_tools = encode([self._tool(tool) for tool in tools]) if tools else b""
+        self._encoded_system = b""
 
     def body(self, options: dict[str, Any]) -> bytes:
-        """The request's body: the options, then the tools and the messages."""
-        tools = (b',"tools":', self._tools) if self._tools else ()
-        messages = b",".join((self._system, *self._history) if self._system else self._history)
-        return b"".join((_encode(options)[:-1], *tools, b',"messages":[', messages, b"]}"))
+        """The options, the tools and the messages."""
+        tools = (b',"tools":', self._encoded_tools) if self._encoded_tools else ()
+        messages = b",".join((self._encoded_system, *self.history) if self._encoded_system else self.history)
+        return b"".join((encode(options)[:-1], *tools, b',"messages":[', messages, b"]}"))
 
-    def _continues(self, request: ModelRequest) -> bool:
-        messages, tools = request.messages, request.tools
-        return (
-            len(messages) >= self._count
-            and (self._count == 0 or messages[self._count - 1] is self._last)
-            and len(tools) == len(self.tools)
-            and all(tool is known for tool, known in zip(tools, self.tools, strict=True))
-        )
+    def set_system(self, text: str) -> None:
+        """The system prompt is the first message."""
+        self._encoded_system = encode({"role": "system", "content": text}) if text else b""
 
-    def _update(self, request: ModelRequest) -> None:
-        if request.system != self._system_text:
-            self._system_text = request.system
-            system = self.names.rewrite(request.system)
-            self._system = _encode({"role": "system", "content": system}) if system else b""
-        for message in request.messages[self._count :]:
-            self._history.extend(map(_encode, self._encoded_message(message)))
-        self._count = len(request.messages)
-        self._last = request.messages[-1] if request.messages else None
+    def items(self, message: Message) -> Iterator[dict[str, Any]]:
+        """A message of ours is one on the wire, but each result of a tool is one of its own."""
+        results = [part for part in message.parts if isinstance(part, ToolResultPart)]
+        for result in results:
+            yield {"role": "tool", "tool_call_id": result.call_id, "content": _result(result)}
+        if message.role == "assistant":
+            yield self._answer(message)
+        elif not results or len(results) < len(message.parts):
+            yield {"role": message.role, "content": _content(message)}
 
-    def _encoded_tool(self, tool: Tool) -> dict[str, Any]:
+    def _answer(self, message: Message) -> dict[str, Any]:
+        answer: dict[str, Any] = {"role": "assistant", "content": message.text}
+        for part in message.parts:
+            if isinstance(part, ThinkingPart) and (data := self.thought(part)):
+                answer[data["field"]] = answer.get(data["field"], "") + part.text
+        if message.calls:
+            answer["content"] = message.text or None
+            answer["tool_calls"] = [_call(call) for call in message.calls]
+        return answer
+
+    def _tool(self, tool: Tool) -> dict[str, Any]:
         description = self.names.rewrite(tool.description)
         function = {"name": wire_name(tool.id), "description": description, "parameters": tool.input_schema}
         return {"type": "function", "function": function}
 
-    def _encoded_message(self, message: Message) -> Iterator[dict[str, Any]]:
-        """A message of ours is one on the wire, but each result of a tool is one of its own."""
-        text = "".join(part.text for part in message.parts if isinstance(part, TextPart))
-        calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
-        results = [part for part in message.parts if isinstance(part, ToolResultPart)]
-        for result in results:
-            yield {"role": "tool", "tool_call_id": result.call_id, "content": result.text}
-        if calls:
-            self.call_ids.update(call.id for call in calls)
-            yield {"role": "assistant", "content": text or None, "tool_calls": [_encoded_call(call) for call in calls]}
-        elif text or not results:
-            yield {"role": message.role, "content": text}
+
+def _call(call: ToolCallPart) -> dict[str, Any]:
+    function = {"name": wire_name(call.tool_id), "arguments": arguments_of(call)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
-def _encoded_call(call: ToolCallPart) -> dict[str, Any]:
-    # Some services parse the arguments of past calls: one malformed call would fail every later request.
-    arguments = call.arguments if is_json_object(call.arguments) else json.dumps({"malformed": call.arguments})
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": wire_name(call.tool_id), "arguments": arguments},
-    }
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """Plain text where there is nothing else: every service takes that."""
+    if not any(isinstance(part, ImagePart) for part in message.parts):
+        return message.text
+    return [content for part in message.parts if (content := _content_part(part))]
 
 
-def is_json_object(text: str) -> bool:
-    """Whether the text is one complete JSON object."""
-    try:
-        return isinstance(from_json(text), dict)
-    except ValueError:
-        return False
+def _content_part(part: object) -> dict[str, Any] | None:
+    if isinstance(part, ImagePart):
+        return {"type": "image_url", "image_url": {"url": part.address}}
+    return {"type": "text", "text": part.text} if isinstance(part, TextPart) and part.text else None
 
 
-def _encode(value: Any) -> bytes:
-    # Half a surrogate pair is no text that can be sent.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+def _result(result: ToolResultPart) -> str:
+    return f"{result.text}\n{left_out(result.images)}" if result.images else result.text

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import mktime_tz, parsedate_tz
 from typing import Any, cast
 
 from glados.core.errors import ModelError
@@ -20,6 +18,7 @@ from glados.core.models.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
+from glados.core.models.retry_after import retry_after
 
 _TOO_LONG = re.compile(
     r"context.{0,9}(length|window|size)|maximum context|prompt is too long|too many (input )?tokens"
@@ -37,8 +36,9 @@ _STATUS_OF_CODE = {
     "rate_limit_error": 429,
     "insufficient_quota": 429,
     "model_not_found": 404,
-    "invalid_request_error": 400,
     "context_length_exceeded": 400,
+    "image_too_large": 400,
+    "unsupported_image_media_type": 400,
 }
 
 
@@ -52,19 +52,24 @@ class Failures:
 
     @property
     def _service(self) -> str:
-        return f"The model service at {_CREDENTIALS.sub('', self.base_url)}"
+        return f"The model service at {shown_url(self.base_url)}"
 
     def answered(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> ModelError:
         """The service answered with an error status."""
         detail = self._detail(body)
         said = f"HTTP {status}, {detail!r}" if detail else f"HTTP {status}"
         data: dict[str, object] = {"status": status, "model": self.model, "detail": detail}
+        if code := self._redacted(_code(body)):
+            data["service_code"] = code
         if status in (401, 403):
             return self._auth_failed(status)
-        if status == 429:
-            return self._rate_limited(said, data, _retry_after(headers or {}))
         if status == 408:
             return self.timed_out()
+        seconds = retry_after(headers or {})
+        if status == 429:
+            return self._rate_limited(said, data, seconds)
+        if status >= 500:
+            data["retry_after"] = seconds
         kind, problem, check = self._kind(status, f"{_code(body)} {detail}")
         return kind(f"{self._service} {problem} ({said}): {check}.", **data)
 
@@ -89,19 +94,20 @@ class Failures:
             model=self.model,
         )
 
-    def _rate_limited(self, said: str, data: dict[str, object], retry_after: float | None) -> ModelRateLimited:
-        when = "later" if retry_after is None else f"in {retry_after:g} s"
+    def _rate_limited(self, said: str, data: dict[str, object], seconds: float | None) -> ModelRateLimited:
+        when = "later" if seconds is None else f"in {seconds:g} s"
         return ModelRateLimited(
             f"{self._service} takes no more requests for now ({said}): try again {when}, or check the quota of "
             "OPENAI_API_KEY.",
             **data,
-            retry_after=retry_after,
+            retry_after=seconds,
         )
 
     def in_stream(self, error: object) -> ModelError:
         """The service sent an error in the middle of a stream."""
         code = _code(error)
-        status = int(code) if code.isdecimal() else _STATUS_OF_CODE.get(code, 500)
+        status = int(code) if code.isdecimal() else 400 if code.startswith("invalid_") else 500
+        status = _STATUS_OF_CODE.get(code, status)
         return self.answered(status if 400 <= status < 600 else 500, error)
 
     def unreachable(self, reason: object) -> ModelUnavailable:
@@ -123,10 +129,10 @@ class Failures:
         )
 
     def malformed(self, what: str) -> ModelBadResponse:
-        """The service sent something that is no chat completion."""
+        """The service sent something that is no answer of a model."""
         detail = self._redacted(what)
         return ModelBadResponse(
-            f"{self._service} sent something that is no chat completion ({detail!r}): check that OPENAI_BASE_URL is "
+            f"{self._service} sent something that is no answer ({detail!r}): check that OPENAI_BASE_URL is "
             "an OpenAI-compatible API, mostly with the path /v1.",
             model=self.model,
             detail=detail,
@@ -167,11 +173,6 @@ def _code(body: object) -> str:
     return str(error.get("code") or error.get("type") or "")
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[header]) / unit)
-        except (KeyError, ValueError):
-            continue
-    date = parsedate_tz(headers.get("retry-after", ""))
-    return max(0.0, mktime_tz(date) - time.time()) if date else None
+def shown_url(url: str) -> str:
+    """An address without the credentials that may be in it."""
+    return _CREDENTIALS.sub("", url)

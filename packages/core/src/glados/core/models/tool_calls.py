@@ -1,4 +1,4 @@
-"""Tool calls put together from the pieces in which services stream them."""
+"""Tool calls put together from the pieces in which chat services stream them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from glados.core.messages import ToolCallPart
-from glados.core.models.chat_request import is_json_object
+from glados.core.models.encoded import is_json_object
 from glados.core.models.tool_names import ToolNames
 
 
@@ -24,13 +24,27 @@ class _Call:
         return bool(self.name) and is_json_object(self.arguments)
 
 
+class CallIds:
+    """The ids of one answer's calls: an id that is missing or was used before is replaced by a new one."""
+
+    def __init__(self, taken: Set[str]) -> None:
+        self._taken = taken
+        self._own: set[str] = set()
+
+    def unique(self, id: str) -> str:
+        """The id, or another if it is none or not the only one."""
+        if not id or id in self._own or id in self._taken:
+            id = f"call_{uuid4().hex}"
+        self._own.add(id)
+        return id
+
+
 class ToolCalls:
     """The calls of one answer, in their order; each is told once, as soon as nothing can be added to it."""
 
-    def __init__(self, names: ToolNames, taken_ids: Set[str]) -> None:
+    def __init__(self, names: ToolNames, ids: CallIds) -> None:
         self._names = names
-        self._taken_ids = taken_ids
-        self._own_ids: set[str] = set()
+        self._ids = ids
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._told = 0
@@ -56,7 +70,7 @@ class ToolCalls:
 
     def _add(self, piece: dict[str, Any], index: int) -> None:
         function: dict[str, Any] = piece.get("function") or {}
-        id, name, arguments = piece.get("id") or "", function.get("name") or "", _text(function.get("arguments"))
+        id, name, arguments = piece.get("id") or "", function.get("name") or "", text_of(function.get("arguments"))
         call = self._by_index.get(index)
         if call is None or _is_another(call, id, name, arguments):
             call = self._by_index[index] = _Call(id, name)
@@ -68,11 +82,7 @@ class ToolCalls:
     def _tell(self) -> ToolCallPart:
         call = self._calls[self._told]
         self._told += 1
-        id = call.id
-        if not id or id in self._own_ids or id in self._taken_ids:
-            id = f"call_{uuid4().hex}"
-        self._own_ids.add(id)
-        return ToolCallPart(id, self._names.tool_id(call.name), call.arguments.strip() or "{}")
+        return ToolCallPart(self._ids.unique(call.id), self._names.tool_id(call.name), call.arguments.strip() or "{}")
 
 
 def _is_another(call: _Call, id: str, name: str, arguments: str) -> bool:
@@ -84,7 +94,8 @@ def _is_another(call: _Call, id: str, name: str, arguments: str) -> bool:
     return name != call.name or bool(arguments.strip() and call.complete)
 
 
-def _text(arguments: Any) -> str:
+def text_of(arguments: Any) -> str:
+    """Arguments as JSON text; some services send them as an object."""
     if arguments is None:
         return ""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
