@@ -5,7 +5,8 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from glados.core import Message, TextPart, ToolCallPart, ToolResultPart, Usage
-from glados.core.messages import user_message
+from glados.core.errors import InvalidInput
+from glados.core.messages import ImagePart, ThinkingPart, user_message
 
 
 def test_the_text_of_a_message_is_its_text_parts_joined() -> None:
@@ -65,3 +66,25 @@ def test_usage_adds_up_field_by_field() -> None:
 def test_messages_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         user_message("Hello").role = "tool"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_thinking_is_no_text_and_keeps_what_its_service_gave_with_it() -> None:
+    thought = ThinkingPart("Hm.", {"service": "chat", "field": "reasoning"})
+
+    assert Message("assistant", (thought, TextPart("Yes."))).text == "Yes."
+    assert thought.to_dict() == {"type": "thinking", "text": "Hm.", "data": {"service": "chat", "field": "reasoning"}}
+
+
+def test_a_picture_is_its_bytes_or_its_address() -> None:
+    inline, linked = ImagePart("image/png", "iVBO"), ImagePart(url="https://example.com/cake.png")
+
+    assert (inline.address, linked.address) == ("data:image/png;base64,iVBO", "https://example.com/cake.png")
+    assert inline.to_dict() == {"type": "image", "media_type": "image/png", "data": "iVBO"}
+    assert linked.to_dict() == {"type": "image", "url": "https://example.com/cake.png"}
+    assert ToolResultPart("c", "dice.roll", "", images=(linked,)).to_dict()["images"] == [linked.to_dict()]
+
+
+@pytest.mark.parametrize("fields", [{}, {"data": "iVBO"}, {"media_type": "image/png"}, {"data": "", "url": "a"}])
+def test_a_picture_that_is_neither_or_both_is_refused(fields: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput):
+        ImagePart(**fields)

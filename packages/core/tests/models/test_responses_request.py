@@ -114,8 +114,15 @@ async def test_thoughts_that_nothing_follows_or_of_another_service_are_not_sent(
     assert server.requests[0].body["input"][1:] == [{"role": "assistant", "content": "Yes."}]
 
 
-async def test_thoughts_that_the_service_cannot_read_are_left_out(serve: Serve) -> None:
-    refusal = Reply(status=400, code="invalid_encrypted_content", error="The encrypted content could not be verified.")
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("invalid_encrypted_content", "The encrypted content could not be verified."),
+        (None, "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
+    ],
+)
+async def test_thoughts_that_the_service_cannot_read_are_left_out(serve: Serve, code: str | None, error: str) -> None:
+    refusal = Reply(status=400, code=code, error=error)
     server, model = await serve([Reply(thinking="Hm.", text="Yes."), refusal, Reply(text="Hi")])
     answer = Message("assistant", (*thoughts_of(await told(model)), TextPart("Yes.")))
 

@@ -1,4 +1,8 @@
-"""What model calls cost, in US dollars; what is not known is never counted as free."""
+"""What model calls cost, in US dollars; what is not known is never counted as free.
+
+The built-in prices are list prices of well-known models, without anybody's discounts; MODEL_PRICES adds to them and
+wins over them.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ def _price(input: float, cached: float | None, output: float) -> Price:
     return Price(input=input, cached=cached, output=output)
 
 
-# List prices of the standard tier, without surcharges for very long requests; MODEL_PRICES adds to them and wins.
+# Those of the standard tier, without surcharges for very long requests.
 PRICES: Mapping[str, Price] = {
     "gpt-5.5": _price(5.00, 0.50, 30.00),
     "gpt-5.4": _price(2.50, 0.25, 15.00),

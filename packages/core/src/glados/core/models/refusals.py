@@ -42,8 +42,11 @@ _COMPLAINTS: tuple[tuple[re.Pattern[str], Callable[[Mapping[str, Any]], str | No
     (re.compile(r"summar", re.IGNORECASE), _sent_summary),
     (re.compile(r"reasoning|effort|thinking", re.IGNORECASE), _sent_effort),
 )
-# A thought that the service gave us once and does not take back: another account's, or not wanted at all.
-_THOUGHTS = re.compile(r"invalid_encrypted_content|could not be (verified|decrypted)|reasoning_content|reasoning item")
+# A thought that the service gave us once and does not take back: another account's, out of place, or not wanted at all.
+_THOUGHTS = re.compile(
+    r"invalid_encrypted_content|could not be (verified|decrypted)|reasoning_content|reasoning item"
+    r"|'reasoning' was provided without"
+)
 
 
 class Refusals:
