@@ -377,3 +377,11 @@ def test_the_data_directory_is_absolute_and_by_default_the_platforms(
     default = Settings(environ={}).section("glados", GladosSettings).load().data_dir
     assert default.is_absolute()
     assert default.name == "glados"
+
+
+def test_the_users_own_instructions_are_a_file_that_a_variable_can_name(tmp_path: Path) -> None:
+    default = Settings(environ={}).section("glados", GladosSettings).load().instructions
+    named = Settings(environ={"GLADOS_INSTRUCTIONS": str(tmp_path / "me.md")}).section("glados", GladosSettings).load()
+
+    assert (default.name, default.is_absolute()) == ("AGENTS.md", True)
+    assert named.instructions == tmp_path / "me.md"

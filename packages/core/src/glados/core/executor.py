@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from glados.core.foreign import failure
-from glados.core.pipeline import Checked, aborted, failed
+from glados.core.outcomes import failed
+from glados.core.pipeline import Checked, aborted
 from glados.core.tools import ToolResult
 
 ABORT_GRACE = 2.0  # seconds that aborted tools get to clean up before they are left behind

@@ -82,9 +82,12 @@ class ToolResultPart:
     code: str | None = None
     data: dict[str, Any] | None = None
     images: tuple[ImagePart, ...] = ()
+    untrusted: bool = False
+    artifact_id: str | None = None
+    meta: tuple[dict[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The part as JSON; pictures only if there are some."""
+        """The part as JSON; what most results do not have is told only where it is."""
         told: dict[str, Any] = {
             "type": "tool_result",
             "call_id": self.call_id,
@@ -96,6 +99,12 @@ class ToolResultPart:
         }
         if self.images:
             told["images"] = [image.to_dict() for image in self.images]
+        if self.untrusted:
+            told["untrusted"] = True
+        if self.artifact_id is not None:
+            told["artifact_id"] = self.artifact_id
+        if self.meta:
+            told["meta"] = list(self.meta)
         return told
 
 

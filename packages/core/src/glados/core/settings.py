@@ -32,24 +32,28 @@ class NoSettings(BaseModel):
     """The settings of a plugin that has none."""
 
 
-def _user_data_dir() -> Path:
-    from platformdirs import user_data_path  # an import that most programs need only here
+def _platform() -> Any:
+    from platformdirs import PlatformDirs  # an import that most programs need only here
 
-    return user_data_path("glados")
+    return PlatformDirs("glados")
 
 
 class GladosSettings(BaseModel):
     """Where glados keeps its data and how much it says."""
 
     data_dir: Path = Field(
-        default_factory=_user_data_dir,
+        default_factory=lambda: _platform().user_data_path,
         description="The folder of the database and the token; by default the platform's folder for user data.",
+    )
+    instructions: Path = Field(
+        default_factory=lambda: _platform().user_config_path / "AGENTS.md",
+        description="Your own instructions to the agent; by default AGENTS.md in the platform's config directory.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="How much the log says: debug, info, warning or error."
     )
 
-    @field_validator("data_dir")
+    @field_validator("data_dir", "instructions")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()

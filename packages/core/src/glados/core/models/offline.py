@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from glados.core.fences import unfenced
 from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage
 from glados.core.model import ModelDelta, ModelDone, ModelRequest, TextDelta, ToolCallDelta
+from glados.core.outcomes import content
 from glados.core.sessions import new_id
 
 CONFIGURE = (
@@ -98,19 +100,20 @@ def _answer(message: Message) -> str:
 
 def _told(part: ToolResultPart) -> str:
     """A tool's result for a person to read, with the line that helps on after a refusal."""
+    text = unfenced(part.text) if part.untrusted else part.text
     if part.is_error:
         domain = (part.data or {}).get("domain")
         if part.code == "domain_not_allowed" and isinstance(domain, str):
-            return f"{part.text}\nTo allow it, say: allow {domain}"
-        return part.text
+            return f"{text}\nTo allow it, say: allow {domain}"
+        return text
     try:
-        output: Any = json.loads(part.text)
+        output: Any = json.loads(content(part))
     except ValueError:
-        return part.text
+        return text
     if isinstance(output, Mapping):
-        content: Any = output.get("content")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        if isinstance(content, str):
-            return content
+        page: Any = output.get("content")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if isinstance(page, str):
+            return page
         if part.tool_id == "web-fetch.add-domain":
             return f"{output.get('domain')} can be fetched now."  # pyright: ignore[reportUnknownMemberType]
     return json.dumps(output, indent=2, ensure_ascii=False)
