@@ -81,6 +81,12 @@ def test_every_package_has_a_readme_and_an_import_contract() -> None:
         assert f"glados.{package.name}\n" in contracts, f".importlinter does not know {package.name}"
 
 
+def test_every_package_ships_the_licence() -> None:
+    licence = (ROOT / "LICENSE").read_bytes()
+    for package in PACKAGES:
+        assert (package / "LICENSE").read_bytes() == licence, f"{name(package)}/LICENSE is not the one of the workspace"
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_a_module_says_what_it_is_for(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

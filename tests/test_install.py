@@ -148,6 +148,7 @@ def test_wheels_hold_the_files_that_are_not_python(wheels: Path) -> None:
         wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in {".sql", ".tmpl"}}
         wanted.add(f"glados/{package.name}/py.typed")
         assert wanted <= held[f"glados_{package.name}"]
+        assert any(name.endswith("/licenses/LICENSE") for name in held[f"glados_{package.name}"])
     assert not any("glados/__init__.py" in names for names in held.values())
 
 
