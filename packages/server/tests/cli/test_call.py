@@ -46,7 +46,7 @@ def test_a_dash_reads_the_input_from_stdin(glados: Glados) -> None:
         (b'{"text": "\xff"}', b"", "holds '\\udcff' at position 10, which is no character"),
         (r'{"text": "\ud800"}', b"", "holds '\\ud800' at position 10, which is no character"),
         ('{"text": NaN}', b"", "cannot be read as JSON: NaN is no number"),
-        ("[" * 100_000, b"", "cannot be read as JSON"),
+        ("[" * 100_000, b"", "is nested too deeply: make it flatter"),
         ('{"text": 1}', b"", "The input of probe.echo does not fit: text: "),
     ],
     ids=range(9),

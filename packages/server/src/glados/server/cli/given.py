@@ -28,7 +28,9 @@ def json_object(argument: str, what: str) -> dict[str, Any]:
             f"The {what} {_shortened(written)!r} is no JSON: {error.msg} (line {error.lineno}, column {error.colno})."
             """ Write an object such as '{"url": "https://example.com"}'."""
         ) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise InvalidInput(f"The {what} {_shortened(written)!r} is nested too deeply: make it flatter.") from None
+    except ValueError as error:
         raise InvalidInput(f"The {what} {_shortened(written)!r} cannot be read as JSON: {error}.") from None
     if not isinstance(value, dict):
         raise InvalidInput(f"The {what} {_shortened(written)!r} is JSON, but no object: write it as '{{…}}'.")
