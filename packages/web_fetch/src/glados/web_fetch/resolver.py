@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,6 +9,7 @@ from typing import Protocol
 from glados.web_fetch.errors import DnsFailed
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.hosts import IPAddress, parse_host
+from glados.web_fetch.workers import in_thread
 
 MAX_ADDRESSES = 16
 
@@ -27,7 +27,7 @@ class SystemResolver:
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         """Look a name up as every other program on this machine does."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await in_thread(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         return [str(address[0]) for *_, address in found]
 
 

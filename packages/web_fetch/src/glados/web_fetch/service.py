@@ -19,6 +19,7 @@ from glados.web_fetch.resolver import Resolver, SystemResolver
 from glados.web_fetch.rules import check_rule, parse_rule, rules_covering
 from glados.web_fetch.settings import Mode, WebFetchSettings
 from glados.web_fetch.urls import Url, parse_url
+from glados.web_fetch.workers import in_thread
 
 if TYPE_CHECKING:
     from glados.web_fetch.allowlist import Allowlist
@@ -64,7 +65,7 @@ class WebFetchService:
         try:
             async with asyncio.timeout(self._settings.timeout):
                 response = await self._http.get(requested, self._admit)
-                content = await asyncio.to_thread(convert, response, mode, limit)
+                content = await in_thread(convert, response, mode, limit)
         except TimeoutError as error:
             raise FetchTimeout(requested.host.name, self._settings.timeout) from error
         return FetchResult(
