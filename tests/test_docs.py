@@ -123,8 +123,9 @@ def test_every_hook_is_documented_with_its_signature_and_an_example() -> None:
     sections = {part.partition("\n")[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
     assert list(sections) == list(HOOKS)
     for hook, section in sections.items():
-        parameters = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
-        assert f"async def {hook}(self, {parameters}: " in section
+        named = list(inspect.signature(getattr(hookspecs, hook)).parameters)
+        typed, parameters = ", ".join(rf"{parameter}: \w+" for parameter in named), ", ".join(named)
+        assert re.search(rf"^async def {hook}\(self, {typed}\) -> None$", section, re.MULTILINE)
         assert f"# hook_{hook}.py" in section
         assert f"[`{hook}({parameters})`](#{hook})" in text
 

@@ -203,3 +203,10 @@ async def test_arguments_that_do_not_fit_are_an_error_of_the_call() -> None:
 
     with pytest.raises(PluginError, match="It raised TypeError"):
         await foreign.call("It", takes_one, 5)
+
+
+async def test_the_arguments_of_a_function_may_have_any_name() -> None:
+    async def echo(what: int, function: int, timeout: int) -> list[int]:
+        return [what, function, timeout]
+
+    assert await foreign.call("echo", echo, 10, what=1, function=2, timeout=3) == [1, 2, 3]

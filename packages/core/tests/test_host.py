@@ -45,7 +45,7 @@ MODULES = {
 
 BODIES = {
     "misspelt hook": ("@hookimpl\ndef setpu(self, services): ...", "unknown hook 'setpu': did you mean 'setup'"),
-    "unknown hook": ("@hookimpl\ndef zzz(self): ...", "unknown hook 'zzz': there are setup, prepare, teardown"),
+    "unknown hook": ("@hookimpl\ndef zzz(self): ...", "unknown hook 'zzz': there are setup, prepare, before_tool"),
     "misspelt argument": (
         "@hookimpl\ndef setup(self, servcies): ...",
         r"Plug\.setup takes servcies: a hook 'setup' takes services",

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from glados.core import (
+    Agent,
     App,
     ConfigurationError,
     InvalidAnswer,
@@ -22,11 +23,19 @@ from glados.core import (
     Question,
     QuestionAnswered,
     QuestionNotFound,
+    Rights,
     Rule,
+    RuleNotFound,
+    RuleStore,
+    Services,
+    StoredRule,
+    ToolContext,
     ToolFlags,
+    ToolResultPart,
     tool,
 )
-from glados.core.permissions import Answer, Effect, Mode, Source, decide
+from glados.core.questions import Answer
+from glados.core.rules import Effect, Mode, Source, decide
 from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
 
 READS = ToolFlags(True, False, False, False, False, False)
@@ -47,6 +56,72 @@ def test_where_no_rule_matches_the_mode_decides(mode: Mode, reads: Effect, chang
     effects = [decide((), mode, "toys.write", flags, {}).effect for flags in (READS, CHANGES, DESTROYS)]
 
     assert effects == [reads, changes, destroys]
+
+
+@pytest.mark.parametrize(
+    ("mode", "reads", "changes"),
+    [("default", "allow", "ask"), ("plan", "allow", "deny"), ("auto", "allow", "deny"), ("bypass", "allow", "ask")],
+)
+def test_in_a_tainted_session_nothing_is_changed_without_a_person(mode: Mode, reads: Effect, changes: Effect) -> None:
+    effects = [decide((), mode, "toys.write", flags, {}, tainted=True).effect for flags in (READS, CHANGES, DESTROYS)]
+
+    assert effects == [reads, changes, changes]
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_an_allow_rule_asks_before_changes_in_a_tainted_session_unless_it_says_otherwise(mode: Mode) -> None:
+    plain, brave = Rule.parse("toys.*", "allow"), Rule.parse("toys.write even_if_tainted", "allow")
+
+    assert decide([plain], mode, "toys.write", CHANGES, {}, tainted=True).effect == "ask"
+    assert decide([plain], mode, "toys.write", READS, {}, tainted=True).effect == "allow"
+    for given in ([brave], [plain, brave], [brave, plain]):
+        assert decide(given, mode, "toys.write", CHANGES, {}, tainted=True).effect == "allow"
+    denied = [brave, Rule.parse("toys.*", "deny")]
+    assert decide(denied, mode, "toys.write", CHANGES, {}, tainted=True).effect == "deny"
+    project = Rule.parse("toys.* even_if_tainted", "allow", "project")
+    assert decide([plain, project], mode, "toys.write", CHANGES, {}, tainted=True).effect == "ask"
+
+
+def test_a_question_in_a_tainted_session_says_that_it_is_tainted() -> None:
+    rule = Rule.parse("toys.*", "allow")
+
+    assert "holds untrusted content" in decide((), "bypass", "toys.write", CHANGES, {}, tainted=True).why
+    assert "does not say even_if_tainted" in decide([rule], "bypass", "toys.write", CHANGES, {}, tainted=True).why
+
+
+@pytest.mark.parametrize(
+    ("mode", "ceilings", "effect"),
+    [
+        ("bypass", ["default"], "ask"),
+        ("bypass", ["plan"], "deny"),
+        ("bypass", [None, "default", None], "ask"),
+        ("default", ["bypass"], "ask"),
+        ("plan", ["bypass", "default"], "deny"),
+        ("default", ["auto", "default"], "deny"),
+    ],
+)
+def test_of_the_mode_and_its_ceilings_the_strictest_counts(
+    mode: Mode, ceilings: list[Mode | None], effect: Effect
+) -> None:
+    rights = [Rights(ceiling) for ceiling in ceilings]
+
+    assert decide((), mode, "toys.write", CHANGES, {}, rights=rights).effect == effect
+
+
+def test_the_rules_of_a_ceiling_only_tighten() -> None:
+    def under(*ceilings: Rights) -> Effect:
+        return decide(rules("allow"), "default", "toys.write", CHANGES, {}, rights=ceilings).effect
+
+    assert under(Rights(rules=tuple(rules("deny")))) == "deny"
+    assert under(Rights(), Rights(rules=tuple(rules("ask")))) == "ask"
+    assert decide((), "plan", "toys.write", CHANGES, {}, rights=[Rights(rules=tuple(rules("allow")))]).effect == "deny"
+
+
+@pytest.mark.parametrize("given", [["ask"], ["ask", "allow"]], ids=str)
+def test_a_decision_tells_whether_a_rule_asks(given: list[Effect]) -> None:
+    assert decide(rules(*given), "default", "toys.write", CHANGES, {}).by_rule
+    assert not decide((), "default", "toys.write", CHANGES, {}).by_rule
+    assert not decide(rules("allow"), "default", "toys.write", CHANGES, {}, tainted=True).by_rule
 
 
 def rules(*effects: Effect, source: Source = "user") -> list[Rule]:
@@ -125,7 +200,9 @@ def test_a_rule_with_many_stars_is_not_slowed_down_by_a_long_value() -> None:
     assert not rule.matches("toys.write", {"name": "a" * 10_000})
 
 
-@pytest.mark.parametrize("text", ["", "toys.write(", "toys.write(a=1) or", "Toys", "toys write", "(a=1)"])
+@pytest.mark.parametrize(
+    "text", ["", "toys.write(", "toys.write(a=1) or", "Toys", "toys write", "(a=1)", "toys.write even_if_tainted or"]
+)
 def test_a_rule_that_cannot_be_read_is_named(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is no rule: write 'tool-id'") as caught:
         Rule.parse(text, "allow")
@@ -138,11 +215,32 @@ def test_a_field_of_a_rule_that_cannot_be_read_is_named(field: str) -> None:
         Rule.parse(f"toys.write({field})", "allow")
 
 
-def test_a_rule_is_written_as_it_is_read() -> None:
-    assert str(Rule.parse("toys.write( name=a,size=*)", "allow")) == "toys.write(name=a, size=*)"
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("toys.write( name=a,size=*)", "toys.write(name=a, size=*)"),
+        ("toys.write  even_if_tainted ", "toys.write even_if_tainted"),
+        ("toys.write(a=1)even_if_tainted", "toys.write(a=1) even_if_tainted"),
+    ],
+)
+def test_a_rule_is_written_as_it_is_read(text: str, written: str) -> None:
+    rule = Rule.parse(text, "allow")
+
+    assert str(rule) == written
+    assert rule.even_if_tainted == ("even_if_tainted" in text)
 
 
-@tool("toys.write", permission=lambda input: PermissionRequest({"owner": input.name.upper()}, f"Write {input.name}?"))
+@pytest.mark.parametrize("effect", ["ask", "deny"])
+def test_only_rules_that_allow_can_say_even_if_tainted(effect: Effect) -> None:
+    with pytest.raises(ConfigurationError, match="only rules that allow can"):
+        Rule.parse("toys.write even_if_tainted", effect)
+
+
+@tool(
+    "toys.write",
+    open_world=False,
+    permission=lambda input: PermissionRequest({"owner": input.name.upper()}, f"Write {input.name}?"),
+)
 async def write(name: str, size: int = 1) -> str:
     """Change something."""
     return name
@@ -196,7 +294,14 @@ async def test_the_environment_sets_mode_rules_and_timeout(glados_app: AppFactor
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("MODE", "yolo"), ("ALLOW", "Not a rule"), ("DENY", "toys.write(name)"), ("TIMEOUT", "0")]
+    ("name", "value"),
+    [
+        ("MODE", "yolo"),
+        ("ALLOW", "Not a rule"),
+        ("DENY", "toys.write(name)"),
+        ("ASK", "toys.write even_if_tainted"),
+        ("TIMEOUT", "0"),
+    ],
 )
 async def test_a_wrong_setting_stops_the_start_and_names_the_variable(
     name: str, value: str, glados_app: AppFactory
@@ -300,7 +405,7 @@ def test_unknown_questions_and_answers_are_named() -> None:
 
     with pytest.raises(QuestionNotFound, match="no question 'q1'"):
         service.answer("q1", "once")
-    with pytest.raises(InvalidAnswer, match="'yes' is no answer: give one of once, session, deny"):
+    with pytest.raises(InvalidAnswer, match="'yes' is no answer: give one of once, session, always, deny"):
         service.answer("q1", "yes")  # pyright: ignore[reportArgumentType]
 
 
@@ -379,3 +484,208 @@ async def test_a_deny_rule_wins_over_an_answer_for_the_session(glados_app: AppFa
     assert service.decide("s", "toys.write", CHANGES, {"name": "ann"}).effect == "allow"
     assert service.decide("s", "toys.write", CHANGES, {"name": "bob"}).effect == "deny"
     assert service.decide(None, "toys.write", CHANGES, {"name": "ann"}).effect == "ask"
+
+
+class Kept:
+    """A rule store that outlives the app, and can be told to fail."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, StoredRule] = {}
+        self.fails = False
+
+    async def load(self) -> list[StoredRule]:
+        return list(self.rules.values())
+
+    async def add(self, rule: Rule, principal: str, when: str) -> StoredRule:
+        if self.fails:
+            raise OSError("disk full")
+        stored = StoredRule(f"r{len(self.rules)}", rule, principal, when)
+        self.rules[stored.id] = stored
+        return stored
+
+    async def remove(self, id: str) -> None:
+        del self.rules[id]
+
+
+async def open_with(glados_app: AppFactory, store: RuleStore, *replies: Any, **permissions: Any) -> App:
+    def services(services: Services) -> None:
+        services.provide(RuleStore, lambda: store, replace=True)
+
+    settings = {"permissions": permissions}
+    model = ScriptedModel(*replies)
+    return await glados_app(plugins=[plugin_of(write)], model=model, settings=settings, services=services)
+
+
+ANN, BOB = call("toys.write", name="ann"), call("toys.write", name="bob")
+
+
+async def test_an_answer_for_good_holds_in_every_session_and_after_a_restart(glados_app: AppFactory) -> None:
+    store = Kept()
+    app = await open_with(glados_app, store, ANN, "1", ANN, "2", BOB, "3")
+    first, second = await app.create_session(), await app.create_session()
+
+    assert await answer_all(app, first.id, "one", "always") == 1
+    assert await answer_all(app, second.id, "another session", "deny") == 0
+    assert await answer_all(app, second.id, "another name", "once") == 1
+    await glados_app.close()
+
+    app = await open_with(glados_app, store, ANN, "4")
+    assert await answer_all(app, (await app.create_session()).id, "after a restart", "deny") == 0
+
+
+async def test_a_rule_given_for_good_says_who_gave_it_and_when(glados_app: AppFactory) -> None:
+    app = await open_app(glados_app)
+    with app.bus.subscribe() as events:
+        calling = asyncio.create_task(app.call("toys.write", {"name": "ann"}, on_question="wait"))
+        asked = (await next_of(events, PermissionRequested)).question
+        app.permissions.answer(asked["id"], "always", principal="ann")
+    await calling
+    [stored] = app.permissions.rules()
+
+    assert stored.rule == Rule("allow", "toys.write", {"owner": "ANN"}, "user", exact=True)
+    assert stored.created_at >= asked["created_at"]
+    assert stored.to_dict() == {
+        "id": stored.id,
+        "effect": "allow",
+        "rule": "toys.write(owner=ANN)",
+        "principal": "ann",
+        "created_at": stored.created_at,
+    }
+
+
+async def test_a_rule_that_is_revoked_asks_again_here_and_after_a_restart(glados_app: AppFactory) -> None:
+    store = Kept()
+    app = await open_with(glados_app, store, ANN, "1", ANN, "2")
+    session = await app.create_session()
+    await answer_all(app, session.id, "one", "always")
+    [stored] = app.permissions.rules()
+
+    assert await app.permissions.revoke(stored.id) == stored
+    assert (app.permissions.rules(), store.rules) == ([], {})
+    assert await answer_all(app, session.id, "again", "once") == 1
+    with pytest.raises(RuleNotFound, match=f"no rule '{stored.id}'"):
+        await app.permissions.revoke(stored.id)
+
+
+async def test_the_same_answer_for_good_makes_one_rule(glados_app: AppFactory) -> None:
+    app = await open_app(glados_app)
+    with app.bus.subscribe() as events:
+        calls = [asyncio.create_task(app.call("toys.write", {"name": "ann"}, on_question="wait")) for _ in range(2)]
+        for _ in calls:
+            app.permissions.answer((await next_of(events, PermissionRequested)).question["id"], "always")
+    await asyncio.gather(*calls)
+
+    assert len(app.permissions.rules()) == 1
+
+
+async def test_a_store_that_fails_costs_neither_the_call_nor_the_rule_of_this_process(
+    glados_app: AppFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Kept()
+    store.fails = True
+    app = await open_with(glados_app, store)
+
+    assert await app.call("toys.write", {"name": "ann"}, on_question=lambda _: "always") == {"result": "ann"}
+    assert "'allow toys.write(owner=ANN)' holds only until glados stops: The rule store raised OSError" in caplog.text
+    assert await app.call("toys.write", {"name": "ann"}) == {"result": "ann"}
+    assert [str(stored.rule) for stored in app.permissions.rules()] == ["toys.write(owner=ANN)"]
+
+
+async def test_an_answer_for_good_is_kept_though_its_call_is_aborted_at_once(glados_app: AppFactory) -> None:
+    store = Kept()
+    app = await open_with(glados_app, store)
+    with app.bus.subscribe() as events:
+        calling = asyncio.create_task(app.call("toys.write", {"name": "ann"}, on_question="wait"))
+        id = (await next_of(events, PermissionRequested)).question["id"]
+        app.permissions.answer(id, "always")
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+
+    assert len(store.rules) == 1
+
+
+async def test_what_a_person_denied_is_not_asked_again_in_that_session(glados_app: AppFactory) -> None:
+    app = await open_app(glados_app, ANN, "1", ANN, "2", BOB, "3", ANN, "4")
+    first, second = await app.create_session(), await app.create_session()
+
+    assert await answer_all(app, first.id, "one", "deny") == 1
+    assert await answer_all(app, first.id, "again", "once") == 0
+    last = (await app.sessions.entries(first.id))[-3].to_dict()["payload"]["parts"][0]
+    assert last["code"] == "permission_denied"
+    assert "a person said no to the same before in this session" in last["text"]
+    assert await answer_all(app, first.id, "another name", "once") == 1
+    assert await answer_all(app, second.id, "another session", "once") == 1
+
+
+@tool("toys.draw", open_world=False)
+async def draw(shape: dict[str, int], times: int = 1) -> int:
+    """Change something, and say nothing more about it."""
+    return times
+
+
+async def test_a_denial_of_a_tool_that_names_no_fields_is_of_that_input(glados_app: AppFactory) -> None:
+    square = call("toys.draw", shape={"a": 1, "b": 2})
+    same = call("toys.draw", times=1, shape={"b": 2, "a": 1})
+    other = call("toys.draw", shape={"a": 1, "b": 3})
+    model = ScriptedModel(square, "1", same, "2", other, "3")
+    app = await glados_app(plugins=[plugin_of(draw)], model=model)
+    session = await app.create_session()
+
+    assert await answer_all(app, session.id, "one", "deny") == 1
+    assert await answer_all(app, session.id, "the same", "once") == 0
+    assert await answer_all(app, session.id, "another", "once") == 1
+
+
+async def test_a_denial_holds_though_the_tool_is_allowed_for_the_session_later(glados_app: AppFactory) -> None:
+    square, line = call("toys.draw", shape={"a": 4}), call("toys.draw", shape={"a": 1})
+    model = ScriptedModel(square, "1", line, "2", [line, square], "3")
+    app = await glados_app(plugins=[plugin_of(draw)], model=model)
+    session = await app.create_session()
+    await answer_all(app, session.id, "one", "deny")
+    await answer_all(app, session.id, "two", "session")
+    result = await app.run("three", session=session.id)
+
+    assert [step.code for step in result.steps if step.kind == "tool"] == [None, "permission_denied"]
+
+
+async def test_only_a_person_denies_for_the_session(glados_app: AppFactory) -> None:
+    app = await open_app(glados_app, ANN, "1", ANN, "2", ANN, "3", ANN, "4", timeout=0.01)
+    session = await app.create_session()
+    for on_question in ("deny", "wait", breaks):
+        await app.run("nobody says no", session=session.id, on_question=on_question)
+
+    assert await answer_all(app, session.id, "now somebody is there", "once") == 1
+
+
+@tool("toys.delegate", read_only=True, open_world=False)
+async def delegate(ctx: ToolContext) -> str:
+    """Let a child agent work."""
+    return (await ctx.run(Agent(name="child", rights=Rights(rules=(Rule("deny", "toys.draw"),))), "Write.")).text
+
+
+async def test_what_was_denied_in_a_session_is_denied_to_the_agents_that_it_starts(glados_app: AppFactory) -> None:
+    square = call("toys.draw", shape={})
+    model = ScriptedModel(ANN, "1", call("toys.delegate"), [ANN, BOB, square], "Child.", "2")
+    app = await glados_app(
+        plugins=[plugin_of(write, draw, delegate)], model=model, settings={"permissions": {"allow": ["toys.draw"]}}
+    )
+    session = await app.create_session()
+    await answer_all(app, session.id, "one", "deny")
+
+    assert await answer_all(app, session.id, "let somebody else do it", "once") == 1
+    results = [part for message in model.requests[4].messages for part in message.parts]
+    codes = [part.code for part in results if isinstance(part, ToolResultPart)]
+    assert codes == ["permission_denied", None, "permission_denied"]
+
+
+async def test_fields_are_only_made_for_rules_that_look_at_them() -> None:
+    class Watched(dict[str, str]):
+        def get(self, *_: Any) -> Any:
+            raise AssertionError("looked")
+
+        __getitem__ = __contains__ = get
+
+    service = PermissionService(PermissionsSettings(deny=["other.tool(name=a)"], allow=["toys.*"]))
+
+    assert service.decide("s", "toys.write", CHANGES, Watched()).effect == "allow"

@@ -57,8 +57,8 @@ def test_a_class_is_accepted_under_its_own_id_only() -> None:
         check_class("other", BarePlugin)
 
 
-def test_there_are_three_hooks() -> None:
-    assert HOOKS == ("setup", "prepare", "teardown")
+def test_there_are_five_hooks() -> None:
+    assert HOOKS == ("setup", "prepare", "before_tool", "after_tool", "teardown")
 
 
 def test_a_record_that_failed_says_why() -> None:

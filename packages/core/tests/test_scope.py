@@ -16,7 +16,7 @@ from glados.core import (
     ToolNotFound,
     tool,
 )
-from glados.core.permissions import Answer
+from glados.core.questions import Answer
 from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
 
 

@@ -15,7 +15,7 @@ import pytest
 from glados.server.cli.output import as_json, printable
 from glados.server.cli.questions import SHOWN, described
 
-CHOICES = "? [y]es once / [s]ession / [n]o: "
+CHOICES = "? [y]es once / [s]ession / [a]lways / [n]o: "
 
 
 @dataclass
@@ -76,7 +76,7 @@ def terminal(environment: dict[str, str], program: list[str]) -> Iterator[Open]:
             each.process.stdout.close()
 
 
-@pytest.mark.parametrize("answer", ["y", "yes", "S", "session"])
+@pytest.mark.parametrize("answer", ["y", "yes", "S", "session", "a", "Always"])
 def test_a_yes_lets_the_call_go_on(terminal: Open, answer: str) -> None:
     screen = terminal("call", "probe.change", '{"name": "x"}')
     assert 'Allow probe.change {"name": "x"}' in screen.wait_for(CHOICES)

@@ -50,12 +50,21 @@ async def test_an_answer_for_the_session_is_not_asked_for_again(daemon: Any) -> 
         assert "permission:requested" not in [event["event"] async for event in events]
 
 
+async def test_an_answer_for_good_is_not_asked_for_in_another_session(daemon: Any) -> None:
+    async with asked(daemon) as (question_id, events):
+        answer = await daemon.client.post(f"/api/permissions/{question_id}", json={"answer": "always"})
+        assert answer.json() == {"id": question_id, "answer": "always"}
+        assert [event["event"] async for event in events][-1] == "agent:run_end"
+    async with daemon.events(PROMPT) as events:
+        assert "permission:requested" not in [event["event"] async for event in events]
+
+
 async def test_an_unknown_question_is_not_found(daemon: Any) -> None:
     answer = await daemon.client.post("/api/permissions/nothing", json={"answer": "once"})
     assert (answer.status_code, answer.json()["code"]) == (404, "question_not_found")
 
 
 @pytest.mark.parametrize("body", [{"answer": "yes"}, {}, {"answer": "once", "for": "ever"}])
-async def test_an_answer_is_one_of_three(daemon: Any, body: dict[str, Any]) -> None:
+async def test_an_answer_is_one_of_four(daemon: Any, body: dict[str, Any]) -> None:
     answer = await daemon.client.post("/api/permissions/nothing", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")

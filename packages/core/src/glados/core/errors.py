@@ -10,8 +10,8 @@ GladosError
 │   ├── ServiceConflict            a service that is provided twice
 │   └── MigrationError             a migration that could not be applied
 ├── RequestError               the caller changes the request
-│   ├── InvalidInput · ToolNotFound · InvalidAnswer
-│   └── SessionNotFound · SessionBusy · QuestionNotFound · QuestionAnswered
+│   ├── InvalidInput · ToolNotFound · InvalidAnswer · RuleNotFound
+│   └── SessionNotFound · SessionBusy · SessionIdle · QuestionNotFound · QuestionAnswered
 ├── PermissionDenied           a person decides
 ├── ToolError                  the model tries something else
 │   ├── ToolTimeout
@@ -121,6 +121,12 @@ class SessionBusy(RequestError):
     code = "session_busy"
 
 
+class SessionIdle(RequestError):
+    """Nothing runs in the session that could be steered."""
+
+    code = "session_idle"
+
+
 class QuestionNotFound(RequestError):
     """No permission question has this id."""
 
@@ -131,6 +137,12 @@ class QuestionAnswered(RequestError):
     """The permission question was answered before, or timed out."""
 
     code = "question_answered"
+
+
+class RuleNotFound(RequestError):
+    """There is no such rule; it may have been revoked."""
+
+    code = "rule_not_found"
 
 
 class InvalidAnswer(RequestError):

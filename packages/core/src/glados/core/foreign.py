@@ -119,7 +119,7 @@ def load(what: str, loader: Callable[[], T], timeout: float) -> T:
         raise failure(what, error) from error
 
 
-async def call(what: str, function: Callable[..., Any], timeout: float, *args: Any, **kwargs: Any) -> Any:
+async def call(what: str, function: Callable[..., Any], timeout: float, /, *args: Any, **kwargs: Any) -> Any:
     """Call a foreign function: async ones in a task under the alarm, the others in a thread that can be left behind."""
     value, error = await outcome(what, function, timeout, *args, **kwargs)
     if error is not None:
@@ -128,7 +128,7 @@ async def call(what: str, function: Callable[..., Any], timeout: float, *args: A
 
 
 async def outcome(
-    what: str, function: Callable[..., Any], timeout: float, *args: Any, **kwargs: Any
+    what: str, function: Callable[..., Any], timeout: float, /, *args: Any, **kwargs: Any
 ) -> tuple[Any, BaseException | None]:
     """What a foreign function returned or raised; a HookTimeout if it did neither in time."""
     deadline = time.monotonic() + timeout

@@ -9,6 +9,7 @@ import pluggy
 if TYPE_CHECKING:
     from glados.core.plugins import Prepare
     from glados.core.services import Services
+    from glados.core.tool_hooks import ToolCall, ToolOutcome
 
 PROJECT = "glados"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -23,6 +24,16 @@ def setup(services: Services) -> None:  # pyright: ignore[reportUnusedParameter]
 @hookspec
 def prepare(prepare: Prepare) -> None:  # pyright: ignore[reportUnusedParameter]
     """Append tools and context items; called before every run, listing and call."""
+
+
+@hookspec
+def before_tool(call: ToolCall) -> None:  # pyright: ignore[reportUnusedParameter]
+    """Deny a call, change its input, or answer the default question with yes; called before its permission."""
+
+
+@hookspec
+def after_tool(call: ToolCall, result: ToolOutcome) -> None:  # pyright: ignore[reportUnusedParameter]
+    """Change what came of a call; called when the tool has ended, before the result is cut to its limit."""
 
 
 @hookspec

@@ -13,6 +13,7 @@ from glados.core.errors import GladosError, HookTimeout, PluginError, ServiceNot
 from glados.core.migrations import Migrator
 from glados.core.plugins import Plugin, PluginRecord, Prepare, hook
 from glados.core.services import Services
+from glados.core.tool_hooks import ToolHooks
 from glados.core.tools import Tool
 
 log = logging.getLogger("glados.plugins")
@@ -26,6 +27,7 @@ class PluginHost:
         self._services = services
         self._options = options
         self._started: list[Plugin[Any]] = []
+        self.tool_hooks = ToolHooks(options.timeout)
 
     @property
     def records(self) -> list[PluginRecord]:
@@ -43,6 +45,7 @@ class PluginHost:
             try:
                 await self._set_up(plugin)
                 self._started.append(plugin)
+                self.tool_hooks.add(plugin)
             except GladosError as error:
                 await self._quarantine(plugin, error)
         await self._rehearse()
@@ -124,6 +127,7 @@ class PluginHost:
             await self._services.close(self._options.timeout, owner=plugin.id)
 
     async def _tear_down(self, plugin: Plugin[Any]) -> None:
+        self.tool_hooks.remove(plugin)
         services = self._services.owned_by(plugin.id)
         try:
             await self._call(plugin, "teardown", services)

@@ -159,14 +159,14 @@ class QuestionReply(BaseModel):
 class AnswerRequest(Body):
     """A person's answer."""
 
-    answer: Literal["once", "session", "deny"]
+    answer: Literal["once", "session", "always", "deny"]
 
 
 class AnswerReply(BaseModel):
     """The question that was answered, and how."""
 
     id: str
-    answer: Literal["once", "session", "deny"]
+    answer: Literal["once", "session", "always", "deny"]
 
 
 class Health(BaseModel):

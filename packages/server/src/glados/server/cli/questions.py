@@ -16,10 +16,12 @@ ANSWERS: dict[str, Answer] = {
     "yes": "once",
     "s": "session",
     "session": "session",
+    "a": "always",
+    "always": "always",
     "n": "deny",
     "no": "deny",
 }
-CHOICES = "[y]es once / [s]ession / [n]o"
+CHOICES = "[y]es once / [s]ession / [a]lways / [n]o"
 YES_OR_NO = "[y]es / [n]o"
 SHOWN = 2_000
 

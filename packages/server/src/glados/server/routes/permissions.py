@@ -18,6 +18,6 @@ async def list_questions(app: OpenedApp) -> JsonResponse:
 
 @router.post("/{question_id}", response_model=AnswerReply)
 async def answer_question(question_id: str, body: AnswerRequest, app: OpenedApp) -> JsonResponse:
-    """Answer a question once, for its session, or with no; the first answer counts."""
+    """Answer a question once, for its session, for good, or with no; the first answer counts."""
     question = app.permissions.answer(question_id, body.answer)
     return JsonResponse({"id": question.id, "answer": body.answer})
