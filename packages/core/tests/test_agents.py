@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from glados.core import Agent, Limits, Tool, tool
+from glados.core import Agent, Limits, Spent, Tool, tool
 
 
 def made(id: str) -> Tool:
@@ -39,4 +39,4 @@ def test_an_agent_is_a_value() -> None:
 
 @pytest.mark.parametrize(("turns", "reached"), [(0, None), (1, None), (2, "max_turns"), (3, "max_turns")])
 def test_limits_name_the_bound_that_is_reached(turns: int, reached: Any) -> None:
-    assert Limits(turns=2).reached(turns=turns) == reached
+    assert Limits(turns=2).reached(Spent(turns=turns)) == reached

@@ -27,6 +27,7 @@ from glados.core import (
     Plugin,
     PluginError,
     Prepare,
+    RequestError,
     RunFinished,
     RunStarted,
     Services,
@@ -97,6 +98,7 @@ async def test_a_run_gives_its_result_as_a_value_and_as_json(glados_app: AppFact
             {"kind": "model", "name": "scripted", "usage": result.steps[2].to_dict()["usage"]},
         ],
         "usage": {"input_tokens": 2, "output_tokens": 2, "cached_tokens": 0, "reasoning_tokens": 0},
+        "cost": None,
         "stop": "end",
     }
 
@@ -257,7 +259,7 @@ async def test_an_abort_reaches_a_run_that_has_not_begun(glados_app: AppFactory)
     session = await app.create_session()
     with app.bus.subscribe(session.id) as events:
         running = asyncio.create_task(app.run("Hello", session=session.id))
-        while not app._lines:
+        while not app._lines.tasks(session.id):
             await asyncio.sleep(0)
 
         assert await app.abort(session.id)
@@ -317,6 +319,16 @@ async def test_closing_the_app_ends_every_run_and_leaves_nothing(tmp_path: Path)
     assert await prompts(app, session.id) == ["user", "run_end"]
     assert asyncio.all_tasks() == before
     assert model.closed
+
+
+async def test_a_closed_app_takes_no_more_work(tmp_path: Path) -> None:
+    settings = {"glados": {"data_dir": tmp_path}}
+    async with App.open(plugins=[], settings=settings, model=ScriptedModel(), environ={}) as app:
+        pass
+
+    for calling in (app.run("Hello"), anext(app.stream("Hello")), app.call("toys.write", {})):
+        with pytest.raises(RequestError, match="The app is closed"):
+            await calling
 
 
 class SlowPlugin(Plugin):

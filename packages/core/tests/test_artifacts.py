@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from glados.core import App, Services, ToolResultPart, tool
-from glados.core.artifact_tool import read_artifact
 from glados.core.artifacts import (
     ArtifactNotFound,
     ArtifactsSettings,
@@ -43,13 +42,9 @@ def keeping(store: ArtifactStore) -> Any:
 
 
 async def open_app(glados_app: AppFactory, model: ScriptedModel, store: ArtifactStore | None = None) -> App:
-    plugins = [plugin_of(long, page)]
-    app = await glados_app(plugins=plugins, services=keeping(store or MemoryArtifactStore()), model=model)
-    if "artifacts.read" not in {tool.id for tool in await app.tools()}:
-        app = await glados_app(
-            plugins=[*plugins, plugin_of(read_artifact)], services=keeping(store or MemoryArtifactStore()), model=model
-        )
-    return app
+    return await glados_app(
+        plugins=[plugin_of(long, page)], services=keeping(store or MemoryArtifactStore()), model=model
+    )
 
 
 def result(model: ScriptedModel) -> ToolResultPart:

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from glados.core import ToolCallPart, ToolError, ToolFlags, ToolResult, tool
 from glados.core.executor import Executor
-from glados.core.pipeline import Checked, failed
+from glados.core.outcomes import failed
+from glados.core.pipeline import Checked
 
 
 class Nothing(BaseModel):

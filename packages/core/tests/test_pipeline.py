@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -46,8 +47,8 @@ class Box(BaseModel):
         return sys.exit(4) if value == "exit" else {"": ""}[value]
 
 
-def quiet(*, read_only: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Tool]:
-    return tool("toys.make", read_only=read_only, **options)
+def quiet(*, read_only: bool = True, open_world: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Tool]:
+    return tool("toys.make", read_only=read_only, open_world=open_world, **options)
 
 
 def raising(error: BaseException) -> Callable[[Any], Any]:
@@ -174,7 +175,7 @@ async def test_an_unknown_tool_is_told_with_the_one_that_was_meant(glados_app: A
 
     with pytest.raises(ToolNotFound, match=r"no tool 'toys\.mkae': did you mean 'toys\.make'\?"):
         await app.call("toys.mkae", {})
-    with pytest.raises(ToolNotFound, match=r"there are toys\.make\."):
+    with pytest.raises(ToolNotFound, match=r"there are artifacts\.read, toys\.make\."):
         await app.call("zzz", {})
 
 
@@ -353,7 +354,10 @@ async def test_what_the_model_reads_is_cut_at_the_limit_and_says_so(glados_app: 
     model = ScriptedModel(ToolCallPart("c", "toys.make", '{"size": 10}'), "Thanks.")
     app = await glados_app(plugins=[plugin_of(make)], model=model)
 
-    assert await results(app, model) == "xxxx\n[cut: 4 of 10 characters are shown]"
+    assert re.fullmatch(
+        r'xxxx\n\n\[cut: 4 of 10 characters are shown; read on with artifacts.read {"id": "\w+", "offset": 4}\]',
+        await results(app, model),
+    )
     assert await app.call("toys.make", {"size": 10}) == {"result": 10}
 
 

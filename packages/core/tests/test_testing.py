@@ -72,7 +72,7 @@ async def test_the_script_is_followed_and_its_requests_are_kept(glados_app: AppF
     result = await app.run("roll two")
     assert result.text.endswith("Two ones.")
     assert len(model.requests) == 2
-    assert [tool.id for tool in model.requests[0].tools] == ["dice.roll"]
+    assert [tool.id for tool in model.requests[0].tools] == ["artifacts.read", "dice.roll"]
 
 
 async def test_a_request_beyond_the_script_is_told(glados_app: AppFactory) -> None:

@@ -1,7 +1,9 @@
 """The agent, its tools and its plugins: everything that a plugin's author or a program needs."""
 
-from glados.core.agents import Agent
+from glados.core.agents import Agent, Rights
 from glados.core.app import App
+from glados.core.artifacts import ArtifactsSettings, ArtifactStore, MemoryArtifactStore
+from glados.core.bus import EventBus, SlowSubscriber, Subscription
 from glados.core.commands import CommandContext
 from glados.core.discovery import PluginsSettings, discover, installed
 from glados.core.errors import (
@@ -20,9 +22,11 @@ from glados.core.errors import (
     QuestionAnswered,
     QuestionNotFound,
     RequestError,
+    RuleNotFound,
     ServiceConflict,
     ServiceNotFound,
     SessionBusy,
+    SessionIdle,
     SessionNotFound,
     ToolAborted,
     ToolError,
@@ -30,9 +34,11 @@ from glados.core.errors import (
     ToolTimeout,
 )
 from glados.core.events import (
+    Compacted,
     Event,
-    EventBus,
     MessageCreated,
+    ModelChanged,
+    ModelRetried,
     PermissionGranted,
     PermissionRefused,
     PermissionRequested,
@@ -40,9 +46,7 @@ from glados.core.events import (
     RunStarted,
     SessionCreated,
     SessionDeleted,
-    SlowSubscriber,
     StreamChunk,
-    Subscription,
     ToolCallEnded,
     ToolCallStarted,
     ToolProgress,
@@ -63,19 +67,28 @@ from glados.core.model import (
 )
 from glados.core.models.settings import ModelSettings, OpenAISettings
 from glados.core.network import ForbiddenAddress
-from glados.core.permissions import Answer, OnQuestion, PermissionService, PermissionsSettings, Question, Rule
+from glados.core.notices import Limit, Source, Truncation
+from glados.core.permissions import PermissionService, PermissionsSettings
 from glados.core.plugins import Plugin, PluginRecord, Prepare
-from glados.core.runs import RunResult, Step
+from glados.core.questions import Answer, OnQuestion, Question
+from glados.core.results import RunResult, Spent, Step
+from glados.core.rule_store import RuleStore, StoredRule
+from glados.core.rules import Rule
 from glados.core.services import Services
 from glados.core.sessions import Draft, Entry, MemorySessionStore, Session, SessionStore
 from glados.core.settings import GladosSettings, Layer, NoSettings, Section, Setting, Settings
+from glados.core.tool_hooks import ToolCall, ToolOutcome
 from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult, tool
+from glados.core.workspaces import Workspace
 
 __all__ = [
     "Agent",
     "Answer",
     "App",
+    "ArtifactStore",
+    "ArtifactsSettings",
     "CommandContext",
+    "Compacted",
     "ConfigurationError",
     "Conflict",
     "Draft",
@@ -90,7 +103,9 @@ __all__ = [
     "InvalidInput",
     "InvalidSetting",
     "Layer",
+    "Limit",
     "Limits",
+    "MemoryArtifactStore",
     "MemorySessionStore",
     "Message",
     "MessageCreated",
@@ -98,11 +113,13 @@ __all__ = [
     "Migrator",
     "MissingSetting",
     "Model",
+    "ModelChanged",
     "ModelDelta",
     "ModelDone",
     "ModelError",
     "ModelProvider",
     "ModelRequest",
+    "ModelRetried",
     "ModelSettings",
     "NoSettings",
     "OnQuestion",
@@ -123,7 +140,10 @@ __all__ = [
     "QuestionAnswered",
     "QuestionNotFound",
     "RequestError",
+    "Rights",
     "Rule",
+    "RuleNotFound",
+    "RuleStore",
     "RunFinished",
     "RunResult",
     "RunStarted",
@@ -135,12 +155,16 @@ __all__ = [
     "SessionBusy",
     "SessionCreated",
     "SessionDeleted",
+    "SessionIdle",
     "SessionNotFound",
     "SessionStore",
     "Setting",
     "Settings",
     "SlowSubscriber",
+    "Source",
+    "Spent",
     "Step",
+    "StoredRule",
     "StreamChunk",
     "Subscription",
     "TextDelta",
@@ -148,6 +172,7 @@ __all__ = [
     "ThinkingDelta",
     "Tool",
     "ToolAborted",
+    "ToolCall",
     "ToolCallDelta",
     "ToolCallEnded",
     "ToolCallPart",
@@ -156,11 +181,14 @@ __all__ = [
     "ToolError",
     "ToolFlags",
     "ToolNotFound",
+    "ToolOutcome",
     "ToolProgress",
     "ToolResult",
     "ToolResultPart",
     "ToolTimeout",
+    "Truncation",
     "Usage",
+    "Workspace",
     "discover",
     "hookimpl",
     "installed",

@@ -1,4 +1,4 @@
-"""An agent as one value: what it is told, who answers, which tools it has, how far it may go."""
+"""An agent as one value: what it is told, who answers, which tools it has, how far it may go, what it may do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from glados.core.limits import Limits
+from glados.core.model import Thinking
+from glados.core.rules import Rights
 from glados.core.tools import Tool
 
 INSTRUCTIONS = (
@@ -17,13 +19,18 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The main agent, a sub-agent, a skill: each is one of these."""
+    """The main agent, a sub-agent, a skill: each is one of these.
+
+    `model` is a role (normal, high, small) or a name; `tools` are patterns of tool ids.
+    """
 
     name: str = "main"
     instructions: str = INSTRUCTIONS
-    model: str | None = None
+    model: str = "normal"
+    thinking: Thinking | None = None
     tools: tuple[str, ...] = ("*",)
     limits: Limits = field(default_factory=Limits)
+    rights: Rights = field(default_factory=Rights)
 
     def choose(self, tools: Sequence[Tool]) -> list[Tool]:
         """The tools that this agent has, in the given order."""

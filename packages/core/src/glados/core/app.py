@@ -5,56 +5,53 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from glados.core import discovery
+from glados.core import discovery, lines
 from glados.core.agents import Agent
+from glados.core.artifacts import ArtifactsSettings, ArtifactStore, MemoryArtifactStore
+from glados.core.bus import EventBus
+from glados.core.context import Context
 from glados.core.discovery import PluginsSettings
-from glados.core.errors import ConfigurationError, SessionBusy
-from glados.core.events import Event, EventBus, RunFinished, SessionCreated, SessionDeleted
+from glados.core.errors import ConfigurationError, RequestError, SessionBusy, SessionIdle
+from glados.core.events import Event, RunFinished, SessionCreated, SessionDeleted
 from glados.core.host import PluginHost
-from glados.core.limits import Limits
-from glados.core.messages import Usage, well_formed
+from glados.core.messages import well_formed
 from glados.core.model import Model, ModelProvider
-from glados.core.models.choice import choose_model
+from glados.core.models.choice import Models
 from glados.core.models.settings import ModelSettings, OpenAISettings
 from glados.core.permissions import OnQuestion, PermissionService, PermissionsSettings
 from glados.core.pipeline import Pipeline, call_part
 from glados.core.plugins import Plugin, PluginRecord, Prepare
-from glados.core.runs import Run, RunContext, RunResult
+from glados.core.results import RunResult
+from glados.core.rule_store import MemoryRuleStore, RuleStore
+from glados.core.runs import Run
 from glados.core.scope import Scope
 from glados.core.services import Services
 from glados.core.sessions import MemorySessionStore, Session, SessionStore, new_id
 from glados.core.settings import GladosSettings, Layer, Settings
 from glados.core.tools import Tool
+from glados.core.work import Work, Workshop
+from glados.core.workspaces import Workspace
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "glados": GladosSettings,
     "openai": OpenAISettings,
     "model": ModelSettings,
     "permissions": PermissionsSettings,
+    "artifacts": ArtifactsSettings,
 }
 OnBusy = Literal["queue", "reject"]
-ABORT_TIMEOUT = 10.0  # seconds that runs get to close their history when the app stops
 TITLE_LENGTH = 80
 
 
-@dataclass(slots=True)
-class _Line:
-    """The runs of one session: the first one works, the others wait for their turn."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    runs: list[asyncio.Task[RunResult]] = field(default_factory=list[asyncio.Task[RunResult]])
-
-
 class App:
-    """Plugins, sessions and a model, working together; made with `App.open`."""
+    """Plugins, sessions and models, working together; made with `App.open`."""
 
     def __init__(
-        self, settings: Settings, services: Services, host: PluginHost, model: Model, store: SessionStore
+        self, settings: Settings, services: Services, host: PluginHost, models: Models, store: SessionStore
     ) -> None:
         self.settings = settings
         self.services = services
@@ -62,11 +59,12 @@ class App:
         self.bus = services.get(EventBus)
         self.permissions = services.get(PermissionService)
         self._host = host
-        self._model = model
-        self._pipeline = Pipeline(services, self.permissions)
-        limits = Limits(turns=settings.section("model", ModelSettings).load().max_turns)
-        self._agent = Agent(limits=limits)
-        self._lines: dict[str, _Line] = {}
+        self._models = models
+        self._pipeline = Pipeline(services, self.permissions, host.tool_hooks)
+        context = Context(services.get(GladosSettings).instructions)
+        self._workshop = Workshop(host, models, store, self.bus, self._pipeline, context)
+        self._lines = lines.Lines(self._told)
+        self._closed = False
 
     @classmethod
     @asynccontextmanager
@@ -94,16 +92,18 @@ class App:
             host = PluginHost(found, container, options)
             stack.push_async_callback(host.stop)
             await host.start()
-            chosen = model or choose_model(effective, container.all(ModelProvider))
-            stack.push_async_callback(chosen.close)
-            app = cls(effective, container, host, chosen, store or MemorySessionStore())
-            stack.push_async_callback(app._stop_runs)
+            await container.get(PermissionService).load()
+            models = Models(effective, container.all(ModelProvider), given=model)
+            stack.push_async_callback(models.close)
+            models.resolve("normal")
+            app = cls(effective, container, host, models, store or MemorySessionStore())
+            stack.push_async_callback(app._close)
             yield app
 
     @property
     def model_name(self) -> str:
         """What answers."""
-        return self._model.name
+        return self._models.resolve("normal").name
 
     @property
     def plugins(self) -> list[PluginRecord]:
@@ -117,7 +117,8 @@ class App:
     async def call(
         self, tool_id: str, input: Mapping[str, Any], *, on_question: OnQuestion = "deny", approve: bool = False
     ) -> dict[str, Any]:
-        """Call one tool through the whole pipeline; `approve` answers the default question with yes."""
+        """Call one tool through the whole pipeline; `approve` answers its permission question with yes."""
+        self._check_open()
         call = call_part(new_id(), tool_id, input)
         prepared = await self._host.prepare(Prepare("call"))
         tools = {tool.id: tool for tool in prepared.tools}
@@ -129,18 +130,15 @@ class App:
         *,
         session: str | None = None,
         agent: Agent | None = None,
+        output: type[BaseModel] | None = None,
+        workspace: Workspace | None = None,
         on_question: OnQuestion = "deny",
         on_busy: OnBusy = "queue",
     ) -> RunResult:
-        """Work on a prompt and give the answer; cancelling the caller aborts the run."""
+        """Work on a prompt and give the answer, as `output` if one is named; cancelling the caller aborts the run."""
         opened = await self._session(session, prompt)
-        task = self._start(prompt, opened, agent, on_question, on_busy)
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            await _abort([task])
-            raise
-        return _result(task, opened.id)
+        task = self._start(opened, Work(prompt, agent, output, on_question, workspace), on_busy)
+        return await lines.outcome(task, opened.id)
 
     async def stream(
         self,
@@ -148,13 +146,15 @@ class App:
         *,
         session: str | None = None,
         agent: Agent | None = None,
+        output: type[BaseModel] | None = None,
+        workspace: Workspace | None = None,
         on_question: OnQuestion = "deny",
         on_busy: OnBusy = "queue",
     ) -> AsyncIterator[Event]:
         """Work on a prompt and tell what happens, until its RunFinished; who stops listening does not stop the run."""
         opened = await self._session(session, prompt)
         with self.bus.subscribe(opened.id) as events:
-            task = self._start(prompt, opened, agent, on_question, on_busy)
+            task = self._start(opened, Work(prompt, agent, output, on_question, workspace), on_busy)
             task.add_done_callback(lambda _: events.close())
             mine = task.get_name()
             if session is None:
@@ -165,7 +165,22 @@ class App:
                 yield event
                 if isinstance(event, RunFinished):
                     return
-            _result(task, opened.id)  # it ended without telling: that is an error of ours, and is raised
+            lines.result_of(task, opened.id)  # it ended without telling: that is an error of ours, and is raised
+
+    def steer(self, session_id: str, text: str) -> None:
+        """Say something to the run that works in a session, before its next model call."""
+        self._working(session_id).steer(well_formed(text))
+
+    def follow_up(self, session_id: str, text: str) -> None:
+        """Say something to the run that works in a session when it would stop, and let it go on."""
+        self._working(session_id).follow_up(well_formed(text))
+
+    async def abort(self, session_id: str) -> bool:
+        """Abort the run of a session, the next in line begins; says whether there was one."""
+        await self.sessions.get(session_id)
+        working = self._lines.tasks(session_id)[:1]
+        await lines.abort(working)
+        return bool(working)
 
     async def create_session(self, title: str | None = None) -> Session:
         """Begin a session."""
@@ -176,97 +191,61 @@ class App:
     async def delete_session(self, session_id: str) -> None:
         """Abort what runs and what waits in a session, and delete it."""
         await self.sessions.get(session_id)
-        await _abort(self._runs(session_id))
+        await lines.abort(self._lines.tasks(session_id))
         await self.sessions.delete(session_id)
         self.permissions.forget_session(session_id)
+        await self.services.get(ArtifactStore).forget_session(session_id)
         self.bus.publish(SessionDeleted(session_id=session_id))
 
-    async def abort(self, session_id: str) -> bool:
-        """Abort the run of a session, the next in line begins; says whether there was one."""
-        await self.sessions.get(session_id)
-        working = self._runs(session_id)[:1]
-        await _abort(working)
-        return bool(working)
+    def _check_open(self) -> None:
+        """Refuse work that would begin while plugins are stopped, or after that."""
+        if self._closed:
+            raise RequestError("The app is closed: open another one with App.open.")
+
+    async def _close(self) -> None:
+        """Take no more work, abort every run, and wait until each has closed its history."""
+        self._closed = True
+        await self._lines.abort_all()
 
     async def _session(self, session_id: str | None, prompt: str) -> Session:
+        self._check_open()
         if session_id is not None:
             return await self.sessions.get(session_id)
         title = " ".join(well_formed(prompt).split())[:TITLE_LENGTH] or None
         return await self.create_session(title)
 
-    def _start(
-        self, prompt: str, session: Session, agent: Agent | None, on_question: OnQuestion, on_busy: OnBusy
-    ) -> asyncio.Task[RunResult]:
-        """Begin a run in a task of its own, named by the run's id."""
-        if on_busy == "reject" and self._runs(session.id):
+    def _start(self, session: Session, work: Work, on_busy: OnBusy) -> asyncio.Task[RunResult]:
+        """Put a run in its session's line; it begins when those before it have ended."""
+        if on_busy == "reject" and self._lines.tasks(session.id):
             raise SessionBusy(
                 f"Session {session.id!r} is working on another prompt: wait for it, or leave out on_busy to queue.",
                 session_id=session.id,
             )
-        run_id, line = new_id(), self._lines.setdefault(session.id, _Line())
-        work = self._work(run_id, session, prompt, agent or self._agent, on_question, line.lock)
-        task = asyncio.create_task(work, name=run_id)
-        line.runs.append(task)
-        task.add_done_callback(lambda task: self._ended(session.id, task))
-        return task
+        run_id = new_id()
 
-    def _runs(self, session_id: str) -> list[asyncio.Task[RunResult]]:
-        """The runs of a session that have not ended, the one that works first."""
-        line = self._lines.get(session_id)
-        return [task for task in line.runs if not task.done()] if line is not None else []
+        async def begin() -> RunResult:
+            run = await self._workshop.open(run_id, session, work)
+            self._lines.works(session.id, run)
+            return await run.execute(work.prompt)
 
-    def _ended(self, session_id: str, task: asyncio.Task[RunResult]) -> None:
-        line = self._lines[session_id]
-        line.runs.remove(task)
-        if not line.runs:
-            del self._lines[session_id]
-        if task.cancelled():
-            result = _result(task, session_id)
-            self.bus.publish(RunFinished(session_id=session_id, run_id=result.run_id, result=result.to_dict()))
-        else:
-            task.exception()  # looked at, so that one for which nobody waits is not reported as lost
+        return self._lines.join(session.id, run_id, begin)
 
-    async def _work(
-        self, run_id: str, session: Session, prompt: str, agent: Agent, on_question: OnQuestion, lock: asyncio.Lock
-    ) -> RunResult:
-        async with lock:
-            prepared = await self._host.prepare(Prepare("run", session))
-            context = RunContext(
-                session=session,
-                agent=agent,
-                model=self._model,
-                system="\n\n".join((agent.instructions, *prepared.context)),
-                tools=agent.choose(prepared.tools),
-                store=self.sessions,
-                bus=self.bus,
-                pipeline=self._pipeline,
-                on_question=on_question,
-            )
-            return await Run(run_id, context).execute(prompt)
+    def _working(self, session_id: str) -> Run:
+        run = self._lines.working(session_id)
+        if run is None:
+            raise SessionIdle(f"Nothing runs in session {session_id!r}: send a prompt instead.", session_id=session_id)
+        return run
 
-    async def _stop_runs(self) -> None:
-        """Abort every run, and wait until each has closed its history."""
-        await _abort([task for line in self._lines.values() for task in line.runs])
-
-
-async def _abort(tasks: Sequence[asyncio.Task[RunResult]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=ABORT_TIMEOUT)
-
-
-def _result(task: asyncio.Task[RunResult], session_id: str) -> RunResult:
-    """How a run ended; one that ends cancelled was aborted before it began, and has written nothing down."""
-    if task.cancelled():
-        return RunResult("", session_id, task.get_name(), Usage(), (), "aborted")
-    return task.result()
+    def _told(self, session_id: str, result: RunResult) -> None:
+        """Tell the end of a run that was aborted before it began, and could not tell it itself."""
+        self.bus.publish(RunFinished(session_id=session_id, run_id=result.run_id, result=result.to_dict()))
 
 
 def _container(settings: Settings) -> Services:
     """The services that core itself provides."""
     own = settings.section("glados", GladosSettings).load()
     rights = settings.section("permissions", PermissionsSettings).load()
+    kept = settings.section("artifacts", ArtifactsSettings).load()
     try:
         own.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -277,5 +256,7 @@ def _container(settings: Settings) -> Services:
     services.provide(GladosSettings, lambda: own)
     services.provide(Settings, lambda: settings)
     services.provide(EventBus, EventBus)
-    services.provide(PermissionService, lambda: PermissionService(rights))
+    services.provide(ArtifactStore, lambda: MemoryArtifactStore(kept))
+    services.provide(RuleStore, MemoryRuleStore)
+    services.provide(PermissionService, lambda: PermissionService(rights, lambda: services.get(RuleStore)))
     return services

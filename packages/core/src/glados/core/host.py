@@ -56,6 +56,8 @@ class PluginHost:
 
     async def prepare(self, prepare: Prepare) -> Prepare:
         """Ask every plugin for its tools and context; one that fails contributes nothing this time."""
+        if prepare.purpose != "list":  # it is of use where something was cut
+            prepare.tools.append(_built_in())
         for plugin in list(self._started):
             if not self._runs(plugin.id):  # what it requires has just been quarantined
                 continue
@@ -72,6 +74,7 @@ class PluginHost:
             record.reason = None
             prepare.tools.extend(part.tools)
             prepare.context.extend(part.context)
+            prepare.items.extend((plugin.id, text) for text in part.context)
         return prepare
 
     async def stop(self) -> None:
@@ -135,6 +138,13 @@ class PluginHost:
             log.warning("teardown of plugin %s: %s", plugin.id, error.message)
         for failure in await services.close(self._options.timeout, owner=plugin.id):
             log.warning("teardown: %s", failure)
+
+
+def _built_in() -> Tool:
+    """The tool of glados itself; its schema costs more to make than most imports, so it is made when it is wanted."""
+    from glados.core.artifact_tool import read_artifact
+
+    return read_artifact
 
 
 async def _migrate(services: Services, plugin: Plugin[Any]) -> None:

@@ -73,6 +73,7 @@ class Prepare:
     session: Session | None = None
     tools: list[Tool] = field(default_factory=list["Tool"])
     context: list[str] = field(default_factory=list[str])
+    items: list[tuple[str, str]] = field(default_factory=list["tuple[str, str]"], repr=False)  # the host's: by plugin
 
 
 @dataclass(slots=True)

@@ -3,143 +3,86 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+import time
+from collections import deque
+from dataclasses import replace
 
-from pydantic_core import to_jsonable_python
-
+from glados.core import compaction, structured
 from glados.core.agents import Agent
-from glados.core.errors import GladosError, ModelError, ToolAborted
-from glados.core.events import Event, EventBus, MessageCreated, RunFinished, RunStarted, StreamChunk
+from glados.core.answers import Answers
+from glados.core.errors import GladosError, ToolAborted, ToolError
+from glados.core.events import RunFinished, RunStarted
 from glados.core.executor import Executor
+from glados.core.fences import Fence
 from glados.core.foreign import failure
-from glados.core.messages import (
-    Message,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-    Usage,
-    unanswered,
-    user_message,
-    well_formed,
-)
-from glados.core.model import Model, ModelDelta, ModelDone, ModelRequest, TextDelta, ThinkingDelta, ToolCallDelta
-from glados.core.permissions import OnQuestion
-from glados.core.pipeline import Pipeline
+from glados.core.journal import Journal
+from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage, unanswered, user_message
+from glados.core.outcomes import part
+from glados.core.prices import cost
+from glados.core.results import Progress, RunResult, Spent
+from glados.core.run_context import RunContext
 from glados.core.scope import Scope
-from glados.core.sessions import Draft, Entry, Session, SessionStore, new_id
-from glados.core.shielding import ended, to_the_end
-from glados.core.tools import Tool, ToolResult
+from glados.core.sessions import Draft, Entry
+from glados.core.shielding import to_the_end
+from glados.core.tools import ToolResult
+from glados.core.turns import Turn
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A model call or a tool call of a run."""
-
-    kind: str
-    name: str
-    call_id: str | None = None
-    code: str | None = None
-    usage: Usage | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The step as JSON."""
-        data: dict[str, Any] = {"kind": self.kind, "name": self.name}
-        if self.kind == "tool":
-            data.update(call_id=self.call_id, is_error=self.code is not None, code=self.code)
-        if self.usage is not None:
-            data["usage"] = self.usage.to_dict()
-        return data
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run ended; `stop` is end, aborted, error, length, content_filter or the limit that was reached."""
-
-    text: str
-    session_id: str
-    run_id: str
-    usage: Usage
-    steps: tuple[Step, ...]
-    stop: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as `/api/chat` answers it."""
-        return {
-            "session_id": self.session_id,
-            "run_id": self.run_id,
-            "response": self.text,
-            "steps": [step.to_dict() for step in self.steps],
-            "usage": self.usage.to_dict(),
-            "stop": self.stop,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """What a run works with: everything that stays the same from its first turn to its last."""
-
-    session: Session
-    agent: Agent
-    model: Model
-    system: str
-    tools: Sequence[Tool]
-    store: SessionStore
-    bus: EventBus
-    pipeline: Pipeline
-    on_question: OnQuestion
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """Where the loop is; replaced from turn to turn."""
-
-    turns: int = 0
-    text: str = ""
-    usage: Usage = field(default_factory=Usage)
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(slots=True)
-class _Turn:
-    """One answer of the model while it arrives."""
-
-    executor: Executor
-    text: list[str] = field(default_factory=list[str])
-    calls: list[ToolCallPart] = field(default_factory=list[ToolCallPart])
-    done: ModelDone | None = None
-    stored: bool = False
-
-    def message(self, model: str, stop: str | None = None) -> Message:
-        """What has arrived, as a message."""
-        text = "".join(self.text)
-        parts = (*((TextPart(text),) if text else ()), *self.calls)
-        return Message("assistant", parts, model=model, stop=stop)
+MAX_CONTINUED = 3
+CONTINUE = "Your answer was cut short by the output limit. Go on exactly where it stopped, without repeating anything."
 
 
 class Run:
     """One prompt worked on in one session."""
 
-    def __init__(self, id: str, context: RunContext) -> None:
+    def __init__(self, id: str, context: RunContext, parent: Run | None = None) -> None:
         self.id = id
         self.session_id = context.session.id
-        self._context = context
-        self._messages: list[Message] = []
-        self._memo: dict[str, Any] = {}
-        self._state = _State()
-        self._turn: _Turn | None = None
-        self._n = 0
+        self.context = self._context = context
+        self.progress = Progress()
+        self.root: Run = parent.root if parent is not None else self
+        self.children = 0
+        self._journal = Journal(self.session_id, id, context.store, context.bus)
+        self._answers = Answers(context, self._journal, self._turn, self._spend)
+        self._fence = Fence()
+        self._steering: deque[str] = deque()
+        self._following: deque[str] = deque()
+        self._started = time.monotonic()
         self._tools = {tool.id: tool for tool in context.tools}
         self._scope = Scope(
             tools=self._tools,
             on_question=context.on_question,
             publish=context.bus.publish,
-            record=self._record,
+            record=self._journal.record,
             session_id=self.session_id,
-            run_id=self.id,
-            next_n=self._next_n,
+            run_id=id,
+            next_n=self._journal.next_n,
+            run_child=self._child,
+            rights=context.rights,
+            tainted=self._journal.taint,
         )
+
+    def steer(self, text: str) -> None:
+        """Say something to the model before its next call."""
+        self._steering.append(text)
+
+    def follow_up(self, text: str) -> None:
+        """Say something to the model when it has stopped, and let it go on."""
+        self._following.append(text)
+
+    def seconds(self) -> float:
+        """How long it works already."""
+        return time.monotonic() - self._started
+
+    def add_child(self, spent: Spent) -> None:
+        """Count what a child has used."""
+        total = self.progress.spent.plus(spent.usage, spent.cost, turns=spent.turns)
+        self.progress = replace(self.progress, spent=total)
+
+    async def _child(self, agent: Agent, prompt: str) -> RunResult:
+        run_child = self._context.run_child
+        if run_child is None:
+            raise ToolError("This run cannot have children.")
+        return await run_child(self, agent, prompt)
 
     async def execute(self, prompt: str) -> RunResult:
         """Work on the prompt until the model stops; cancelling it is the abort, and leaves a valid history."""
@@ -158,141 +101,144 @@ class Run:
         try:
             await self._close_turn(stop)
             end = {"run_id": self.id, "stop": stop, "error": error.to_dict() if error else None}
-            entry = await self._record(Draft("run_end", end, self.id))
+            entry = await self._journal.record(Draft("run_end", end, self.id))
         except Exception as caught:
             stop, error = "error", error or failure("The end of the run", caught)
         result = self._result(stop)
-        self._publish(RunFinished, result=result.to_dict(), error=error, seq=entry.seq if entry else None)
+        seq = entry.seq if entry else None
+        self._journal.publish(RunFinished, result=result.to_dict(), error=error, seq=seq)
         if error is not None:
             raise error
         return result
 
     async def _loop(self, prompt: str) -> str:
         """Turn after turn; gives the reason why it stopped."""
-        context = self._context
-        entries = await context.store.entries(self.session_id)
-        self._messages = [entry.payload for entry in entries if isinstance(entry.payload, Message)]
-        self._publish(RunStarted, model=context.model.name, n=self._next_n())
-        lost = [_lost(call) for call in unanswered(self._messages)]
-        if lost:
-            await self._say(Message("tool", tuple(lost)))
-        await self._say(user_message(prompt))
+        await self._begin(prompt)
         while True:
-            limit = context.agent.limits.reached(turns=self._state.turns)
+            await self._say_all(self._steering)
+            limit = self._context.agent.limits.reached(self.progress.spent, self.seconds())
             if limit is not None:
                 return limit
-            turn = await self._ask_model()
-            await self._say(turn.message(context.model.name))
-            if not turn.calls:
-                self._turn = None
-                stop = turn.done.stop if turn.done is not None else "end"
-                return "end" if stop == "tool_calls" else stop
-            turn.executor.release()
-            async for results in turn.executor.results():
-                await self._tell(results)
-            self._turn = None
+            turn = await self._answers.next()
+            self._count(turn)
+            cut = turn.done is not None and turn.done.stop == "length"
+            await self._say_turn(turn, "length" if cut and not turn.calls else None)
+            if turn.calls:
+                await self._run_calls(turn)
+                continue
+            self._answers.turn = None
+            stop = await self._stop_or_go_on(turn)
+            if stop is not None:
+                return stop
 
-    async def _ask_model(self) -> _Turn:
-        """One streaming model call; read-only tools start as their calls complete in the stream."""
-        context = self._context
-        turn = self._turn = _Turn(Executor(lambda checked: context.pipeline.run(checked, self._scope)))
-        request = ModelRequest(context.system, self._messages, context.tools, memo=self._memo)
-        try:
-            async for delta in context.model.stream(request):
-                self._take(turn, delta)
-        except GladosError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise ModelError(failure(f"The model {context.model.name!r}", error).message) from error
-        if turn.done is None:
-            raise ModelError("The model's answer ended before it was complete: try again.")
-        state, used = self._state, turn.done.usage
-        self._state = replace(
-            state,
-            turns=state.turns + 1,
-            text="".join(turn.text) or state.text,
-            usage=state.usage + (used or Usage()),
-            steps=(*state.steps, Step("model", turn.done.model, usage=used)),
-        )
-        return turn
+    async def _begin(self, prompt: str) -> None:
+        journal = self._journal
+        await journal.load(compaction.history)
+        journal.publish(RunStarted, model=self._answers.model.name, n=journal.next_n())
+        lost = [_lost(call) for call in unanswered(journal.messages)]
+        if lost:
+            await journal.say(Message("tool", tuple(lost)))
+        await journal.say(user_message(prompt))
 
-    def _take(self, turn: _Turn, delta: ModelDelta) -> None:
-        if isinstance(delta, TextDelta):
-            turn.text.append(well_formed(delta.text))
-            self._publish(StreamChunk, text=turn.text[-1], n=self._next_n())
-        elif isinstance(delta, ToolCallDelta):
-            call = delta.call
-            taken = any(call.id == other.id for other in turn.calls)  # a result must say which call it belongs to
-            call = replace(call, id=new_id() if taken else call.id, arguments=well_formed(call.arguments))
-            turn.calls.append(call)
-            turn.executor.add(self._context.pipeline.check(call, self._tools))
-        elif isinstance(delta, ThinkingDelta):
-            self._publish(StreamChunk, text=well_formed(delta.text), thinking=True, n=self._next_n())
-        else:
-            turn.done = delta
+    async def _stop_or_go_on(self, turn: Turn) -> str | None:
+        """What follows an answer without calls: the reason to stop, or None after saying why to go on."""
+        stop = turn.done.stop if turn.done is not None else "end"
+        if stop == "length" and self.progress.continued < MAX_CONTINUED:
+            self.progress = replace(self.progress, continued=self.progress.continued + 1)
+            await self._journal.say(user_message(CONTINUE))
+            return None
+        if self._steering:
+            return None
+        output = self._context.output
+        if output is not None and stop in ("end", "tool_calls"):
+            parsed = structured.parse(self.progress.text, output)
+            if isinstance(parsed, str):
+                await self._ask_for_output_again(parsed)
+                return None
+            self.progress = replace(self.progress, output=parsed)
+        if self._following:
+            await self._journal.say(user_message(self._following.popleft()))
+            return None
+        return "end" if stop == "tool_calls" else stop
 
-    async def _tell(self, results: Sequence[ToolResult]) -> None:
+    async def _ask_for_output_again(self, complaint: str) -> None:
+        if self.progress.reasked >= structured.MAX_ASKED_AGAIN:
+            raise structured.InvalidOutput(
+                f"The model's answer did not have the form that was asked for, {structured.MAX_ASKED_AGAIN + 1} times."
+            )
+        self.progress = replace(self.progress, reasked=self.progress.reasked + 1, continued=0)
+        await self._journal.say(user_message(complaint))
+
+    def _turn(self) -> Turn:
+        """A place for the next answer, whose calls run in this run's scope."""
+        pipeline, scope = self._context.pipeline, self._scope
+        executor = Executor(lambda checked: pipeline.run(checked, scope))
+        return Turn(executor, lambda call: pipeline.check(call, self._tools))
+
+    def _count(self, turn: Turn) -> None:
+        """Add an answer to what the run has used."""
+        done = turn.done
+        assert done is not None
+        price = cost(done.model, done.usage, self._context.prices) if done.usage is not None else None
+        self.progress = self.progress.answered(turn.text, done.model, done.usage, price)
+
+    def _spend(self, model: str, usage: Usage) -> None:
+        """Add a call that is no answer, such as a summary."""
+        spent = self.progress.spent.plus(usage, cost(model, usage, self._context.prices))
+        self.progress = replace(self.progress, spent=spent)
+
+    async def _run_calls(self, turn: Turn) -> None:
+        """Let every call of an answer end, and write the results down in order."""
+        turn.executor.release()
+        async for results in turn.executor.results():
+            await self._tell(results)
+        self._answers.turn = None
+
+    async def _tell(self, results: list[ToolResult]) -> None:
         """Write results down for the model to read."""
-        await self._say(Message("tool", tuple(_part(result) for result in results)))
-        steps = tuple(Step("tool", result.tool_id, result.call_id, result.code) for result in results)
-        self._state = replace(self._state, steps=self._state.steps + steps)
+        await self._journal.say(Message("tool", tuple(part(result, self._fence) for result in results)))
+        self.progress = self.progress.told(results)
+
+    async def _say_all(self, texts: deque[str]) -> None:
+        while texts:
+            await self._journal.say(user_message(texts.popleft()))
+
+    async def _say_turn(self, turn: Turn, stop: str | None) -> None:
+        turn.stored = True  # from here on the message is there, or its append has failed the run
+        await self._journal.say(turn.message(self._answers.model.name, stop))
 
     async def _close_turn(self, stop: str) -> None:
         """End a turn in the middle: what arrived is kept, and every call that is kept gets its one result."""
-        turn = self._turn
+        turn = self._answers.turn
         if turn is None:
             return
         results = await turn.executor.abort()
         if not turn.stored and (turn.text or turn.calls):
-            self._state = replace(self._state, text="".join(turn.text) or self._state.text)
-            await self._say(turn.message(self._context.model.name, stop))
-        self._turn = None
-        waiting = {call.id for call in unanswered(self._messages)}
+            self.progress = replace(self.progress, text=turn.text or self.progress.text)
+            await self._say_turn(turn, stop)
+        self._answers.turn = None
+        waiting = {call.id for call in unanswered(self._journal.messages)}
         untold = [result for result in results if result.call_id in waiting]
         if untold:
             await self._tell(untold)
 
-    async def _say(self, message: Message) -> None:
-        """Write a message down, then tell it."""
-        entry = await self._record(Draft("message", message, self.id))
-        self._publish(MessageCreated, entry_id=entry.id, message=message, seq=entry.seq)
-
-    async def _record(self, draft: Draft) -> Entry:
-        """Append one entry; an abort in the middle waits until it is known whether the entry is there."""
-        appending = asyncio.ensure_future(self._append(draft))
-        try:
-            return await asyncio.shield(appending)
-        except asyncio.CancelledError:
-            await ended(appending)
-            raise
-
-    async def _append(self, draft: Draft) -> Entry:
-        entries = await self._context.store.append(self.session_id, [draft])
-        if isinstance(draft.payload, Message):
-            self._messages.append(draft.payload)
-            if self._turn is not None and draft.payload.role == "assistant":
-                self._turn.stored = True
-        return entries[0]
-
-    def _publish(self, kind: Callable[..., Event], **fields: Any) -> None:
-        self._context.bus.publish(kind(session_id=self.session_id, run_id=self.id, **fields))
-
-    def _next_n(self) -> int:
-        self._n += 1
-        return self._n
-
     def _result(self, stop: str) -> RunResult:
-        state = self._state
-        return RunResult(state.text, self.session_id, self.id, state.usage, state.steps, stop)
+        progress = self.progress
+        spent = progress.spent
+        return RunResult(
+            progress.text,
+            self.session_id,
+            self.id,
+            spent.usage,
+            progress.steps,
+            stop,
+            spent.cost,
+            progress.output,
+            self._journal.taint(),
+        )
 
 
 def _lost(call: ToolCallPart) -> ToolResultPart:
     """The result of a call whose run could not write one down, because its process or its store failed."""
     error = ToolAborted(f"The run broke off; whether {call.tool_id} has done its work is unknown.")
     return ToolResultPart(call.id, call.tool_id, f"Error {error.code}: {error.message}", True, error.code)
-
-
-def _part(result: ToolResult) -> ToolResultPart:
-    error = result.error
-    data = to_jsonable_python(dict(error.data), fallback=str) if error is not None and error.data else None
-    return ToolResultPart(result.call_id, result.tool_id, result.text, result.is_error, result.code, data)

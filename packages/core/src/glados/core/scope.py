@@ -6,18 +6,31 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from glados.core.errors import PermissionDenied, ToolAborted, ToolError
 from glados.core.events import Event, PermissionGranted, PermissionRefused, PermissionRequested, ToolProgress
 from glados.core.messages import ToolCallPart
-from glados.core.permissions import Answered, OnQuestion, PermissionService, Question, Rule
+from glados.core.notices import MAX_NOTES, Note
+from glados.core.outcomes import output_of
+from glados.core.permissions import PermissionService
+from glados.core.progress import Pace
+from glados.core.questions import Answered, OnQuestion, Question
+from glados.core.rules import CallFields, Rights, Rule
 from glados.core.sessions import Draft, Entry, EntryKind, new_id, timestamp
-from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags
+from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult
+
+if TYPE_CHECKING:
+    from glados.core.agents import Agent
+    from glados.core.results import RunResult
 
 MAX_DEPTH = 8  # tools that call tools that call tools
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,9 @@ class Scope:
     next_n: Callable[[], int] | None = None
     approve: bool = False
     depth: int = 0
+    run_child: Callable[[Agent, str], Awaitable[RunResult]] | None = None
+    rights: tuple[Rights, ...] = ()
+    tainted: Callable[[], bool] = _never
 
     def told(self) -> dict[str, Any]:
         """The fields of an event that is told here but not stored."""
@@ -53,15 +69,33 @@ class ScopedHost:
 
     scope: Scope
     permissions: PermissionService
-    call_once: Callable[[ToolCallPart, Scope], Awaitable[dict[str, Any]]]
+    call_inner: Callable[[ToolCallPart, Scope], Awaitable[ToolResult]]
     over: bool = False
+    untrusted: bool = False
+    notes: tuple[Note, ...] = ()
+    pace: Pace | None = None
 
     async def progress(self, ctx: ToolContext, message: str, done: float | None, total: float | None) -> None:
-        """Tell it, without storing it."""
+        """Tell it, without storing it; one that comes too soon waits, and gives way to the next."""
         self._check_open(ctx)
-        told = self.scope.told()
-        event = ToolProgress(call_id=ctx.call_id, tool_id=ctx.tool_id, message=message, done=done, total=total, **told)
-        self.scope.publish(event)
+        self.pace = self.pace or Pace()
+        facts = {"call_id": ctx.call_id, "tool_id": ctx.tool_id, "message": message, "done": done, "total": total}
+        self.pace.tell(lambda: self.scope.publish(ToolProgress(**facts, **self.scope.told())))
+
+    def note(self, note: Note) -> None:
+        """Keep a fact about the result; too many are as good as none."""
+        if not self.over and len(self.notes) < MAX_NOTES:
+            self.notes = (*self.notes, note)
+
+    def mark_untrusted(self) -> None:
+        """What the call gives is from outside."""
+        self.untrusted = True
+
+    def close(self) -> None:
+        """The call is over: its last progress is told, and nothing follows."""
+        self.over = True
+        if self.pace is not None:
+            self.pace.flush()
 
     async def ask(self, ctx: ToolContext, text: str) -> bool:
         """Ask the person something of the tool's own."""
@@ -75,19 +109,50 @@ class ScopedHost:
         if self.scope.depth >= MAX_DEPTH:
             raise ToolError(f"{tool_id} is called {MAX_DEPTH} tools deep: tools may not call each other without end.")
         call = ToolCallPart(f"{ctx.call_id}.{new_id()[:8]}", tool_id, json.dumps(dict(input)))
-        return await self.call_once(call, replace(self.scope, depth=self.scope.depth + 1, approve=False))
+        inner = replace(self.scope, depth=self.scope.depth + 1, approve=False, tainted=self.tainted)
+        result = await self.call_inner(call, inner)
+        self.untrusted = self.untrusted or result.untrusted  # what it read is in what it gives, for all we know
+        return output_of(result)
 
-    async def permit(self, ctx: ToolContext, input: BaseModel, flags: ToolFlags, request: PermissionRequest) -> None:
-        """The permission phase: rules and mode, then a person."""
-        values = input.model_dump(mode="json")
-        fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
-        decision = self.permissions.decide(self.scope.session_id, ctx.tool_id, flags, {**fields, **request.fields})
-        if decision.effect == "allow" or (decision.effect == "ask" and self.scope.approve):
+    async def run(self, ctx: ToolContext, agent: Agent, prompt: str) -> RunResult:
+        """A child run, within the rights and limits of the run that this call belongs to."""
+        self._check_open(ctx)
+        if self.scope.run_child is None:
+            raise ToolError(f"{ctx.tool_id} needs an agent, which only a call inside a run can have.")
+        result = await self.scope.run_child(agent, prompt)
+        if result.tainted:
+            self.mark_untrusted()  # what the child read stands in its answer
+        return result
+
+    def tainted(self) -> bool:
+        """Whether untrusted content may stand behind what is asked for: in the session, or read by this very call."""
+        return self.untrusted or self.scope.tainted()
+
+    async def permit(
+        self,
+        ctx: ToolContext,
+        input: BaseModel,
+        flags: ToolFlags,
+        request: PermissionRequest,
+        *,
+        default_yes: bool = False,
+    ) -> None:
+        """The permission phase: rules and mode, then a person; `default_yes` answers what only the mode asks."""
+        scope, fields = self.scope, CallFields(input, request.fields)
+        tainted = not flags.read_only and scope.tainted()
+        decision = self.permissions.decide(
+            scope.session_id, ctx.tool_id, flags, fields, rights=scope.rights, tainted=tainted
+        )
+        if decision.effect == "allow":
             return
         if decision.effect == "deny":
             raise PermissionDenied(f"{ctx.tool_id} is not allowed: {decision.why}.", tool=ctx.tool_id)
+        if scope.approve or (default_yes and not decision.by_rule):
+            return
+        values = fields.values_as_json
         text = request.description or f"{ctx.tool_id} with {json.dumps(values, ensure_ascii=False)}"
-        rule = Rule("allow", ctx.tool_id, dict(request.fields), "session", exact=True)
+        # Whoever is asked in a tainted session knows it: the answer for the session holds in spite of it.
+        rule = Rule("allow", ctx.tool_id, dict(request.fields), "session", exact=True, even_if_tainted=tainted)
         answered = await self._ask(ctx, values, text, decision.why, rule)
         if answered.answer == "deny":
             raise PermissionDenied(f"{ctx.tool_id} was not allowed: {answered.why}.", tool=ctx.tool_id)
@@ -109,7 +174,8 @@ class ScopedHost:
         try:
             answered = await self.permissions.wait(question, waiting, scope.on_question)
         except asyncio.CancelledError:
-            await self._close(question, Answered("deny", "glados", "the call was aborted while it waited"))
+            withdrawn = Answered("deny", "glados", "the call was aborted while it waited")
+            await self._close(question, withdrawn if waiting.cancelled() or not waiting.done() else waiting.result())
             raise
         await self._close(question, answered)
         return answered

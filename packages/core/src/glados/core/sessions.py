@@ -11,7 +11,9 @@ from typing import Any, Literal, Protocol
 from glados.core.errors import SessionNotFound
 from glados.core.messages import Message
 
-EntryKind = Literal["message", "permission_question", "permission_answer", "run_end"]
+EntryKind = Literal[
+    "message", "permission_question", "permission_answer", "model_change", "compaction", "artifact", "custom", "run_end"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from glados.core.errors import InvalidSetting, MissingSetting
 
 M = TypeVar("M", bound=BaseModel)
 
-RESERVED_SECTIONS = frozenset({"model", "server", "permissions", "plugins", "openai", "glados"})
+RESERVED_SECTIONS = frozenset({"model", "server", "permissions", "plugins", "openai", "glados", "artifacts"})
 DEFAULT = "default"
 ENVIRONMENT = "environment variable "
 PASSED = "App.open(settings=…)"

@@ -9,11 +9,12 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from glados.core.app import App
+from glados.core.bus import Subscription
 from glados.core.errors import GladosError
-from glados.core.events import Event, Subscription
+from glados.core.events import Event
 from glados.core.hookspecs import hookimpl
 from glados.core.messages import ToolCallPart, Usage
 from glados.core.model import Model, ModelDelta, ModelDone, ModelRequest, TextDelta, ToolCallDelta
@@ -96,17 +97,20 @@ class AppFactory:
         *,
         plugins: Sequence[type[Plugin[Any]]] = (),
         settings: Mapping[str, Mapping[str, Any]] | None = None,
-        model: Model | None = None,
+        model: Model | Literal["configured"] | None = None,
         environ: Mapping[str, str] | None = None,
         **options: Any,
     ) -> App:
-        """Open an app; a plugin that fails fails the test, unless the settings say `plugins.strict = False`."""
+        """Open an app; a plugin that fails fails the test, unless the settings say `plugins.strict = False`.
+
+        Without a model a call of one is an error; "configured" takes the one that settings and plugins give.
+        """
         merged: dict[str, Mapping[str, Any]] = {**(settings or {})}
-        merged["glados"] = {"data_dir": self._data_dir, **merged.get("glados", {})}
+        own = {"data_dir": self._data_dir, "instructions": self._data_dir / "AGENTS.md"}
+        merged["glados"] = {**own, **merged.get("glados", {})}
         merged["plugins"] = {"strict": True, **merged.get("plugins", {})}
-        opening = App.open(
-            plugins=plugins, settings=merged, model=model or ScriptedModel(), environ=environ or {}, **options
-        )
+        chosen = None if model == "configured" else model or ScriptedModel()
+        opening = App.open(plugins=plugins, settings=merged, model=chosen, environ=environ or {}, **options)
         return await self._stack.enter_async_context(opening)
 
     async def close(self) -> None:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import BaseModel, ValidationError
 
 from glados.core.errors import GladosError, PluginError, ToolError
+from glados.core.notices import Note, Truncation
 from glados.core.signatures import Wrapped, read_signature
 
 if TYPE_CHECKING:
+    from glados.core.agents import Agent
+    from glados.core.results import RunResult
     from glados.core.services import Services
 
 Flag = bool | Callable[[Any], bool]
@@ -57,6 +60,12 @@ class ToolHost(Protocol):
 
     async def call(self, ctx: ToolContext, tool_id: str, input: Mapping[str, Any]) -> dict[str, Any]: ...
 
+    async def run(self, ctx: ToolContext, agent: Agent, prompt: str) -> RunResult: ...
+
+    def note(self, note: Note) -> None: ...
+
+    def mark_untrusted(self) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
@@ -80,6 +89,18 @@ class ToolContext:
     async def call(self, tool_id: str, input: Mapping[str, Any]) -> dict[str, Any]:
         """Call another tool through the whole pipeline, under this call's rights."""
         return await self.host.call(self, tool_id, input)
+
+    async def run(self, agent: Agent, prompt: str) -> RunResult:
+        """Let another agent work on a prompt in a session of its own, within this run's rights and limits."""
+        return await self.host.run(self, agent, prompt)
+
+    def note(self, note: Note) -> None:
+        """Attach a fact about the result (Truncation, Source, Limit); the model reads it as a notice behind it."""
+        self.host.note(note)
+
+    def mark_untrusted(self) -> None:
+        """Say that this result comes from outside, though the tool's results usually do not."""
+        self.host.mark_untrusted()
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +255,7 @@ def _flag(flag: Flag, input: BaseModel | None, *, unsafe: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """How one call ended: its output, or the error, and what the model reads of it."""
+    """How one call ended: its output, or the error, what is told of it as text, and the facts about that text."""
 
     call_id: str
     tool_id: str
@@ -242,6 +263,12 @@ class ToolResult:
     output: BaseModel | None = None
     error: GladosError | None = None
     untrusted: bool = False
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def artifact_id(self) -> str | None:
+        """Where the whole text is kept, if it was cut."""
+        return next((note.artifact_id for note in self.notes if isinstance(note, Truncation)), None)
 
     @property
     def is_error(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from glados.core import (
+    ArtifactsSettings,
     GladosError,
     GladosSettings,
     InvalidSetting,
@@ -52,6 +53,7 @@ OWN = (
     SectionModel("server", ServerSettings),
     SectionModel("permissions", PermissionsSettings),
     SectionModel("plugins", PluginsSettings),
+    SectionModel("artifacts", ArtifactsSettings),
 )
 
 

@@ -66,6 +66,8 @@ class ChatReply(BaseModel):
     stop: str = Field(description="Why the run ended: 'end' when the model was done.")
     steps: list[dict[str, Any]] = Field(description="The model calls and tool calls of the run, in order.")
     usage: UsageReply
+    cost: float | None = Field(default=None, description="US dollars, where the prices of all models used are known.")
+    output: dict[str, Any] | None = Field(default=None, description="The answer as data, where a form was asked for.")
 
 
 class NewSession(Body):

@@ -13,6 +13,7 @@ from glados.core.model import ModelDelta, ModelDone, ModelRequest, TextDelta, To
 from glados.core.outcomes import content
 from glados.core.sessions import new_id
 
+READ_ON = "artifacts.read"  # nothing that a person would call
 CONFIGURE = (
     "To talk to a real model, set OPENAI_API_KEY (and MODEL_NORMAL), or OPENAI_BASE_URL for a compatible server."
 )
@@ -44,7 +45,7 @@ class OfflineModel:
             return
         command = _command(last.text)
         if command is None or not (command.explicit or command.tool_id in tools):
-            async for delta in _say(_help(tools)):
+            async for delta in _say(_help({id for id in tools if id != READ_ON})):
                 yield delta
             return
         yield ToolCallDelta(ToolCallPart(f"call_{new_id()[:12]}", command.tool_id, command.arguments))

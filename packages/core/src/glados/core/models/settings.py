@@ -38,7 +38,29 @@ class ModelSettings(BaseModel):
         description="US dollars per million tokens of models that glados does not know, or that cost you something "
         'else: {"my-model": {"input": 1.0, "cached": 0.1, "output": 3.0}}.',
     )
+    tries: int = Field(default=4, ge=1, le=20, description="Calls of one model for one answer, when its service fails.")
+    first_pause: float = Field(
+        default=0.5, ge=0, le=60, description="Seconds before the second of these calls; it doubles from call to call."
+    )
+    context_tokens: int = Field(
+        default=128_000, ge=4_000, description="Tokens that the model can read at once; older turns are summarised."
+    )
+    compact_at: float = Field(
+        default=0.8, ge=0.1, le=1.0, description="The share of context_tokens at which older turns are summarised."
+    )
     max_turns: int = Field(default=50, ge=1, le=10_000, description="Model calls that one run may make.")
+    max_input_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens that one run may send; by default any."
+    )
+    max_output_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens that one run may have written; by default any."
+    )
+    max_cost: float | None = Field(
+        default=None, gt=0, description="US dollars that one run may cost; a cost that is not known counts as reached."
+    )
+    max_seconds: float | None = Field(default=None, gt=0, description="Seconds that one run may work; by default any.")
+    max_depth: int = Field(default=3, ge=0, le=10, description="How deep agents may call agents.")
+    max_children: int = Field(default=20, ge=0, le=1000, description="Child runs that one run may have in all.")
 
 
 class OpenAISettings(BaseModel):

@@ -1,0 +1,145 @@
+"""From a prompt to a run: the agent, its tools, its context and its model, put together."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from glados.core import lines, structured
+from glados.core.agents import Agent, Rights
+from glados.core.bus import EventBus
+from glados.core.context import Context
+from glados.core.errors import ToolError
+from glados.core.host import PluginHost
+from glados.core.limits import Limits
+from glados.core.memory import Window
+from glados.core.models.choice import Models
+from glados.core.permissions import OnQuestion
+from glados.core.pipeline import Pipeline
+from glados.core.plugins import Prepare
+from glados.core.recovery import Patience
+from glados.core.results import RunResult
+from glados.core.run_context import RunContext
+from glados.core.runs import Run
+from glados.core.sessions import Session, SessionStore, new_id
+from glados.core.workspaces import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from glados.core.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run is asked for; without an agent it is the main one's."""
+
+    prompt: str
+    agent: Agent | None = None
+    output: type[BaseModel] | None = None
+    on_question: OnQuestion = "deny"
+    workspace: Workspace | None = None
+
+
+class Workshop:
+    """Puts runs together, those of the main agent and those of its children."""
+
+    def __init__(
+        self,
+        host: PluginHost,
+        models: Models,
+        store: SessionStore,
+        bus: EventBus,
+        pipeline: Pipeline,
+        context: Context,
+    ) -> None:
+        self._context = context
+        self._host = host
+        self._models = models
+        self._store = store
+        self._bus = bus
+        self._pipeline = pipeline
+        options = models.settings
+        self._main = Agent(
+            thinking=options.thinking,
+            limits=Limits(
+                turns=options.max_turns,
+                input_tokens=options.max_input_tokens,
+                output_tokens=options.max_output_tokens,
+                cost=options.max_cost,
+                seconds=options.max_seconds,
+            ),
+        )
+
+    async def open(self, run_id: str, session: Session, work: Work) -> Run:
+        """A run of the main agent or of the one that is named."""
+        agent = work.agent or self._main
+        prepared = await self._host.prepare(Prepare("run", session))
+        return self._run(run_id, session, agent, work, prepared.tools, prepared.items, (agent.rights,), 0)
+
+    async def run_child(self, parent: Run, agent: Agent, prompt: str) -> RunResult:
+        """A child run in a child session: its limits lie inside what its parent has left, its rights too."""
+        options, depth = self._models.settings, parent.context.depth + 1
+        if depth > options.max_depth:
+            raise ToolError(f"Agents may call agents {options.max_depth} deep at most (MODEL_MAX_DEPTH).")
+        if parent.root.children >= options.max_children:
+            raise ToolError(f"A run may have {options.max_children} children at most (MODEL_MAX_CHILDREN).")
+        parent.root.children += 1
+        limits = agent.limits.within(parent.context.agent.limits, parent.progress.spent, parent.seconds())
+        child = replace(agent, limits=limits)
+        session = await self._store.create(title=f"{agent.name}: {prompt[:60]}", parent_id=parent.session_id)
+        prepared = await self._host.prepare(Prepare("run", session))
+        known = {tool.id for tool in parent.context.tools}
+        tools = [tool for tool in prepared.tools if tool.id in known]
+        work = Work(prompt, child, None, parent.context.on_question, parent.context.workspace)
+        refused = self._pipeline.permissions.ceiling(parent.session_id)
+        rights = (*parent.context.rights, refused, agent.rights)
+        run = self._run(new_id(), session, child, work, tools, prepared.items, rights, depth, parent)
+        task = asyncio.create_task(run.execute(prompt), name=run.id)
+        try:
+            return await lines.outcome(task, session.id)
+        finally:
+            parent.add_child(run.progress.spent)
+
+    def _run(
+        self,
+        run_id: str,
+        session: Session,
+        agent: Agent,
+        work: Work,
+        tools: Sequence[Tool],
+        items: Sequence[tuple[str, str]],
+        rights: tuple[Rights, ...],
+        depth: int,
+        parent: Run | None = None,
+    ) -> Run:
+        options = self._models.settings
+        form = [("glados", structured.instructions(work.output))] if work.output is not None else []
+        return Run(
+            run_id,
+            RunContext(
+                session=session,
+                agent=agent,
+                model=self._models.resolve(agent.model) or self._models.resolve("normal"),
+                fallback=self._models.resolve("fallback"),
+                system=self._context.system(agent.instructions, [*items, *form], work.workspace),
+                tools=agent.choose(tools),
+                store=self._store,
+                bus=self._bus,
+                pipeline=self._pipeline,
+                on_question=work.on_question,
+                window=Window(options.context_tokens, options.compact_at, self._models.resolve("small")),
+                thinking=agent.thinking or options.thinking,
+                prices=options.prices,
+                output=work.output,
+                workspace=work.workspace,
+                rights=rights,
+                depth=depth,
+                patience=lambda: Patience(options.tries, options.first_pause),
+                run_child=self.run_child,
+            ),
+            parent,
+        )
