@@ -35,6 +35,7 @@ OTHERS = (
     Contender("openai-agents", "peers.openai_agents_run", "from agents import Agent, Runner", PEERS),
     Contender("agno", "peers.agno_run", "from agno.agent import Agent", PEERS),
 )
+ENGINE = "from glados.core import App"  # `import glados.core` loads each of its names when it is asked for
 PYDANTIC = "import asyncio; from pydantic import BaseModel, Field"  # what any model class loads
 
 SHORT, LONG = 20, 200  # rounds
@@ -110,7 +111,7 @@ def print_imports(contenders: Sequence[Contender], times: int, variables: dict[s
     # Each environment has a bare start of its own: what is installed there may add to it.
     statements = [(contender.python, contender.statement) for contender in contenders]
     pythons = dict.fromkeys((OWN, *(contender.python for contender in contenders)))
-    wanted = [*((python, "pass") for python in pythons), (OWN, PYDANTIC), *statements]
+    wanted = [*((python, "pass") for python in pythons), (OWN, PYDANTIC), (OWN, ENGINE), *statements]
     seconds = dict(zip(wanted, cpu_of_imports(wanted, times * 2, variables), strict=True))
     print("\n| import | CPU ms over bare python | times bare python |")
     print("|---|---:|---:|")

@@ -507,3 +507,12 @@ async def test_the_app_says_which_model_answers(glados_app: AppFactory) -> None:
     model: Model = GatedModel()
 
     assert (await glados_app(model=model)).model_name == "gated"
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n"])
+async def test_an_empty_prompt_is_refused(prompt: str, glados_app: AppFactory) -> None:
+    app = await glados_app(model=ScriptedModel())
+
+    with pytest.raises(RequestError, match="The prompt is empty"):
+        await app.run(prompt)
+    assert await app.sessions.list() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -30,10 +31,11 @@ from glados.core import (
     hookimpl,
     tool,
 )
-from glados.core.models.errors import ModelRateLimited, ModelStreamCut, ModelUnavailable
+from glados.core.compaction import INSTRUCTIONS
+from glados.core.models.errors import ModelContextTooLong, ModelRateLimited, ModelStreamCut, ModelUnavailable
 from glados.core.recovery import Patience
 from glados.core.structured import InvalidOutput
-from glados.core.testing import AppFactory, ScriptedModel, call, plugin_of
+from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
 
 ONE = Usage(1, 1)
 QUICK = {"model": {"first_pause": 0.0}}
@@ -240,3 +242,40 @@ async def test_structured_output_is_given_up_after_five_more_tries(glados_app: A
     with pytest.raises(InvalidOutput):
         await app.run("Bake", output=Cake)
     assert len(model.requests) == 6
+
+
+async def test_an_abort_in_the_pause_before_another_try_leaves_a_valid_history(glados_app: AppFactory) -> None:
+    model = Flaky([TextDelta("Hal"), ModelUnavailable("down")], says("Back."))
+    app = await glados_app(model=model, settings={"model": {"first_pause": 60}})
+    session = await app.create_session()
+    with app.bus.subscribe(session.id) as events:
+        running = asyncio.create_task(app.run("Hi", session=session.id))
+        await next_of(events, ModelRetried)
+        await app.abort(session.id)
+
+    assert (await running).stop == "aborted"
+    assert await last_messages(app, session.id) == ["user Hi"]
+    assert (await app.run("Again", session=session.id)).text == "Back."
+
+
+async def test_an_abort_while_a_summary_is_made_leaves_a_valid_history(glados_app: AppFactory) -> None:
+    asked = asyncio.Event()
+
+    class Slow(Flaky):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            if request.system == INSTRUCTIONS:
+                asked.set()
+                await asyncio.Event().wait()
+            async for delta in super().stream(request):
+                yield delta
+
+    model = Slow(says("One."), [ModelContextTooLong("too long")], says("Back."))
+    app = await glados_app(model=model)
+    session = await app.create_session()
+    await app.run("First", session=session.id)
+    running = asyncio.create_task(app.run("Second", session=session.id))
+    await asked.wait()
+    await app.abort(session.id)
+
+    assert (await running).stop == "aborted"
+    assert (await app.run("Third", session=session.id)).text == "Back."

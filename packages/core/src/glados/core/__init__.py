@@ -1,85 +1,132 @@
-"""The agent, its tools and its plugins: everything that a plugin's author or a program needs."""
+"""The agent, its tools and its plugins: everything that a plugin's author or a program needs.
 
-from glados.core.agents import Agent, Rights
-from glados.core.app import App
-from glados.core.artifacts import ArtifactsSettings, ArtifactStore, MemoryArtifactStore
-from glados.core.bus import EventBus, SlowSubscriber, Subscription
-from glados.core.commands import CommandContext
-from glados.core.discovery import PluginsSettings, discover, installed
-from glados.core.errors import (
-    ConfigurationError,
-    Conflict,
-    GladosError,
-    HookTimeout,
-    InvalidAnswer,
-    InvalidInput,
-    InvalidSetting,
-    MigrationError,
-    MissingSetting,
-    ModelError,
-    PermissionDenied,
-    PluginError,
-    QuestionAnswered,
-    QuestionNotFound,
-    RequestError,
-    RuleNotFound,
-    ServiceConflict,
-    ServiceNotFound,
-    SessionBusy,
-    SessionIdle,
-    SessionNotFound,
-    ToolAborted,
-    ToolError,
-    ToolNotFound,
-    ToolTimeout,
-)
-from glados.core.events import (
-    Compacted,
-    Event,
-    MessageCreated,
-    ModelChanged,
-    ModelRetried,
-    PermissionGranted,
-    PermissionRefused,
-    PermissionRequested,
-    RunFinished,
-    RunStarted,
-    SessionCreated,
-    SessionDeleted,
-    StreamChunk,
-    ToolCallEnded,
-    ToolCallStarted,
-    ToolProgress,
-)
-from glados.core.hookspecs import hookimpl
-from glados.core.limits import Limits
-from glados.core.messages import Message, TextPart, ToolCallPart, ToolResultPart, Usage
-from glados.core.migrations import Migrator
-from glados.core.model import (
-    Model,
-    ModelDelta,
-    ModelDone,
-    ModelProvider,
-    ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallDelta,
-)
-from glados.core.models.settings import ModelSettings, OpenAISettings
-from glados.core.network import ForbiddenAddress
-from glados.core.notices import Limit, Source, Truncation
-from glados.core.permissions import PermissionService, PermissionsSettings
-from glados.core.plugins import Plugin, PluginRecord, Prepare
-from glados.core.questions import Answer, OnQuestion, Question
-from glados.core.results import RunResult, Spent, Step
-from glados.core.rule_store import RuleStore, StoredRule
-from glados.core.rules import Rule
-from glados.core.services import Services
-from glados.core.sessions import Draft, Entry, MemorySessionStore, Session, SessionStore
-from glados.core.settings import GladosSettings, Layer, NoSettings, Section, Setting, Settings
-from glados.core.tool_hooks import ToolCall, ToolOutcome
-from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult, tool
-from glados.core.workspaces import Workspace
+Each name is loaded when it is first asked for: the module of a plugin needs little of what a daemon needs.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from glados.core.agents import Agent, Rights
+    from glados.core.app import App
+    from glados.core.artifacts import ArtifactsSettings, ArtifactStore, MemoryArtifactStore
+    from glados.core.bus import EventBus, SlowSubscriber, Subscription
+    from glados.core.commands import CommandContext
+    from glados.core.discovery import PluginsSettings, discover, installed
+    from glados.core.errors import (
+        ConfigurationError,
+        Conflict,
+        GladosError,
+        HookTimeout,
+        InvalidAnswer,
+        InvalidInput,
+        InvalidSetting,
+        MigrationError,
+        MissingSetting,
+        ModelError,
+        PermissionDenied,
+        PluginError,
+        QuestionAnswered,
+        QuestionNotFound,
+        RequestError,
+        RuleNotFound,
+        ServiceConflict,
+        ServiceNotFound,
+        SessionBusy,
+        SessionIdle,
+        SessionNotFound,
+        ToolAborted,
+        ToolError,
+        ToolNotFound,
+        ToolTimeout,
+    )
+    from glados.core.events import (
+        Compacted,
+        Event,
+        MessageCreated,
+        ModelChanged,
+        ModelRetried,
+        PermissionGranted,
+        PermissionRefused,
+        PermissionRequested,
+        RunFinished,
+        RunStarted,
+        SessionCreated,
+        SessionDeleted,
+        StreamChunk,
+        ToolCallEnded,
+        ToolCallStarted,
+        ToolProgress,
+    )
+    from glados.core.hookspecs import hookimpl
+    from glados.core.limits import Limits
+    from glados.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
+    from glados.core.migrations import Migrator
+    from glados.core.model import (
+        Model,
+        ModelDelta,
+        ModelDone,
+        ModelProvider,
+        ModelRequest,
+        TextDelta,
+        ThinkingDelta,
+        ThinkingDone,
+        ToolCallDelta,
+    )
+    from glados.core.models.settings import ModelSettings, OpenAISettings
+    from glados.core.network import ForbiddenAddress
+    from glados.core.notices import Limit, Source, Truncation
+    from glados.core.permissions import PermissionService, PermissionsSettings
+    from glados.core.plugins import Plugin, PluginRecord, Prepare
+    from glados.core.prices import Price
+    from glados.core.questions import Answer, OnQuestion, Question
+    from glados.core.results import RunResult, Spent, Step
+    from glados.core.rule_store import RuleStore, StoredRule
+    from glados.core.rules import Rule
+    from glados.core.services import Services
+    from glados.core.sessions import Draft, Entry, MemorySessionStore, Session, SessionStore
+    from glados.core.settings import GladosSettings, Layer, NoSettings, Section, Setting, Settings
+    from glados.core.tool_hooks import ToolCall, ToolOutcome
+    from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult, tool
+    from glados.core.workspaces import Workspace
+
+_MODULES = {
+    "agents": "Agent Rights",
+    "app": "App",
+    "artifacts": "ArtifactStore ArtifactsSettings MemoryArtifactStore",
+    "bus": "EventBus SlowSubscriber Subscription",
+    "commands": "CommandContext",
+    "discovery": "PluginsSettings discover installed",
+    "errors": "ConfigurationError Conflict GladosError HookTimeout InvalidAnswer InvalidInput InvalidSetting "
+    "MigrationError MissingSetting ModelError PermissionDenied PluginError QuestionAnswered "
+    "QuestionNotFound RequestError RuleNotFound ServiceConflict ServiceNotFound SessionBusy "
+    "SessionIdle SessionNotFound ToolAborted ToolError ToolNotFound ToolTimeout",
+    "events": "Compacted Event MessageCreated ModelChanged ModelRetried PermissionGranted PermissionRefused "
+    "PermissionRequested RunFinished RunStarted SessionCreated SessionDeleted StreamChunk "
+    "ToolCallEnded ToolCallStarted ToolProgress",
+    "hookspecs": "hookimpl",
+    "limits": "Limits",
+    "messages": "ImagePart Message TextPart ThinkingPart ToolCallPart ToolResultPart Usage",
+    "migrations": "Migrator",
+    "model": "Model ModelDelta ModelDone ModelProvider ModelRequest TextDelta ThinkingDelta ThinkingDone ToolCallDelta",
+    "models.settings": "ModelSettings OpenAISettings",
+    "network": "ForbiddenAddress",
+    "notices": "Limit Source Truncation",
+    "permissions": "PermissionService PermissionsSettings",
+    "prices": "Price",
+    "plugins": "Plugin PluginRecord Prepare",
+    "questions": "Answer OnQuestion Question",
+    "results": "RunResult Spent Step",
+    "rule_store": "RuleStore StoredRule",
+    "rules": "Rule",
+    "services": "Services",
+    "sessions": "Draft Entry MemorySessionStore Session SessionStore",
+    "settings": "GladosSettings Layer NoSettings Section Setting Settings",
+    "tool_hooks": "ToolCall ToolOutcome",
+    "tools": "PermissionRequest Tool ToolContext ToolFlags ToolResult tool",
+    "workspaces": "Workspace",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Agent",
@@ -99,6 +146,7 @@ __all__ = [
     "GladosError",
     "GladosSettings",
     "HookTimeout",
+    "ImagePart",
     "InvalidAnswer",
     "InvalidInput",
     "InvalidSetting",
@@ -136,6 +184,7 @@ __all__ = [
     "PluginRecord",
     "PluginsSettings",
     "Prepare",
+    "Price",
     "Question",
     "QuestionAnswered",
     "QuestionNotFound",
@@ -170,6 +219,8 @@ __all__ = [
     "TextDelta",
     "TextPart",
     "ThinkingDelta",
+    "ThinkingDone",
+    "ThinkingPart",
     "Tool",
     "ToolAborted",
     "ToolCall",
@@ -194,3 +245,17 @@ __all__ = [
     "installed",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load one of the names, and keep it."""
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,6 +19,7 @@ from glados.core.errors import ConfigurationError, RequestError, SessionBusy, Se
 from glados.core.events import Event, RunFinished, SessionCreated, SessionDeleted
 from glados.core.host import PluginHost
 from glados.core.messages import well_formed
+from glados.core.misspellings import warn_of_rules, warn_of_sections
 from glados.core.model import Model, ModelProvider
 from glados.core.models.choice import Models
 from glados.core.models.settings import ModelSettings, OpenAISettings
@@ -92,12 +93,15 @@ class App:
             host = PluginHost(found, container, options)
             stack.push_async_callback(host.stop)
             await host.start()
+            warn_of_sections(effective, found)
             await container.get(PermissionService).load()
             models = Models(effective, container.all(ModelProvider), given=model)
             stack.push_async_callback(models.close)
             models.resolve("normal")
             app = cls(effective, container, host, models, store or MemorySessionStore())
             stack.push_async_callback(app._close)
+            if rules := app.permissions.settings.rules():
+                warn_of_rules(rules, await app.tools())
             yield app
 
     @property
@@ -209,6 +213,8 @@ class App:
 
     async def _session(self, session_id: str | None, prompt: str) -> Session:
         self._check_open()
+        if not prompt.strip():
+            raise RequestError("The prompt is empty: say what to do.")
         if session_id is not None:
             return await self.sessions.get(session_id)
         title = " ".join(well_formed(prompt).split())[:TITLE_LENGTH] or None

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Protocol
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from glados.core.cutting import boundary
 from glados.core.errors import ToolError
@@ -15,6 +15,8 @@ from glados.core.errors import ToolError
 
 class ArtifactsSettings(BaseModel):
     """How much of long results is kept to be read on."""
+
+    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
 
     max_number: int = Field(default=1_000, ge=0, description="Long results that are kept; the oldest give way.")
     max_bytes: int = Field(default=64_000_000, ge=0, description="Bytes that kept results may take together.")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import pluggy
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from glados.core import foreign, hookspecs
 from glados.core.errors import ConfigurationError, GladosError, InvalidSetting, PluginError
@@ -26,6 +26,8 @@ NO_SECTIONS: Mapping[str, type[BaseModel]] = MappingProxyType({})
 
 class PluginsSettings(BaseModel):
     """How plugins are found and how long they may take."""
+
+    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
 
     timeout: float = Field(default=10.0, gt=0, le=600, description="Seconds that an import or a hook may take.")
     strict: bool = Field(default=False, description="Refuse to start when a plugin fails, instead of going on without.")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from glados.core import foreign
 from glados.core.errors import ConfigurationError, RuleNotFound
@@ -25,6 +25,8 @@ STORE_TIMEOUT = 10.0  # seconds that a rule store may take
 
 class PermissionsSettings(BaseModel):
     """What the agent may do without asking."""
+
+    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
 
     mode: Mode = Field(
         default="default", description="default asks before changes; plan and auto deny them; bypass allows."

@@ -21,7 +21,7 @@ _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4}|\d{6}|\d{8}|latest)")
 class Price(BaseModel):
     """What a model costs in US dollars per million tokens; cached tokens without a price cost as the others."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     input: float = Field(ge=0, description="Tokens of the request.")
     cached: float | None = Field(default=None, ge=0, description="Tokens of the request that the service had cached.")
@@ -36,7 +36,7 @@ class Price(BaseModel):
 
 
 def _price(input: float, cached: float | None, output: float) -> Price:
-    return Price(input=input, cached=cached, output=output)
+    return Price.model_construct(input=input, cached=cached, output=output)  # what we write needs no check
 
 
 # Those of the standard tier, without surcharges for very long requests.

@@ -66,11 +66,17 @@ class Rule:
             fields[name.strip()] = value.strip()
         return cls(effect, match["tool"], fields, source, even_if_tainted=bool(match["tainted"]))
 
+    def concerns(self, tool_id: str) -> bool:
+        """Whether it speaks of this tool at all."""
+        if self.tool == tool_id:
+            return True
+        return not self.exact and "*" in self.tool and _glob(self.tool).fullmatch(tool_id) is not None
+
     def matches(self, tool_id: str, fields: Mapping[str, str]) -> bool:
         """Whether it speaks of this call; a field that the call lacks never matches."""
         if self.exact:
             return self.tool == tool_id and all(fields.get(name) == value for name, value in self.fields.items())
-        return (self.tool == tool_id or ("*" in self.tool and _glob(self.tool).fullmatch(tool_id) is not None)) and all(
+        return self.concerns(tool_id) and all(
             name in fields and _glob(pattern).fullmatch(fields[name]) for name, pattern in self.fields.items()
         )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, Field, Secret, SecretBytes, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Secret, SecretBytes, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -40,6 +40,8 @@ def _platform() -> Any:
 
 class GladosSettings(BaseModel):
     """Where glados keeps its data and how much it says."""
+
+    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
 
     data_dir: Path = Field(
         default_factory=lambda: _platform().user_data_path,

@@ -18,7 +18,7 @@ from glados.database.settings import DatabaseSettings
 from glados.database.urls import DatabaseUrl
 
 
-class Workplace:
+class Target:
     """What every command here works on: the database of the settings and the plugins that have migrations."""
 
     def __init__(self, context: CommandContext) -> None:
@@ -70,7 +70,7 @@ def status(context: CommandContext, as_json: bool) -> None:
       glados db status
       glados db status --json
     """
-    place = Workplace(context)
+    place = Target(context)
     report = _report(place)
     click.echo(json.dumps(report, indent=2) if as_json else _shown(report))
 
@@ -86,7 +86,7 @@ def migrate(context: CommandContext, plugin: str | None) -> None:
       glados db migrate
       glados db migrate web-fetch
     """
-    place = Workplace(context)
+    place = Target(context)
     failures: list[GladosError] = []
     applied = 0
     place.prepare()
@@ -122,7 +122,7 @@ def rollback(context: CommandContext, plugin: str, target: str | None, everythin
     """
     if target and everything:
         raise click.UsageError("--to and --all exclude each other.")
-    place = Workplace(context)
+    place = Target(context)
     chosen_plugin = place.plugin(plugin)
     chosen = _chosen(place.migrations.status(chosen_plugin, place.migrations.ledger()), target, everything=everything)
     if not chosen:
@@ -172,7 +172,7 @@ def _next_start(settings: DatabaseSettings, id: str) -> str:
     return f"The next start fails plugin {id!r} until `glados db migrate {id}`, because DATABASE_MIGRATE is 'check'."
 
 
-def _report(place: Workplace) -> dict[str, Any]:
+def _report(place: Target) -> dict[str, Any]:
     ledger = place.migrations.ledger()
     known = {plugin.section() for plugin in place.plugins}
     return {
@@ -195,7 +195,7 @@ def _report(place: Workplace) -> dict[str, Any]:
     }
 
 
-def _plugin(place: Workplace, plugin: type[Plugin[Any]], ledger: Ledger) -> dict[str, Any]:
+def _plugin(place: Target, plugin: type[Plugin[Any]], ledger: Ledger) -> dict[str, Any]:
     try:
         return {**asdict(place.migrations.status(plugin, ledger)), "reason": None}
     except MigrationError as error:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from glados.core import foreign
 from glados.core.model import Model, ModelProvider
-from glados.core.models.connection import Connection
 from glados.core.models.offline import OfflineModel
-from glados.core.models.openai import OpenAIModel
 from glados.core.models.settings import ModelSettings, OpenAISettings
 from glados.core.settings import Settings
+
+if TYPE_CHECKING:
+    from glados.core.models.connection import Connection
 
 PROVIDER_TIMEOUT = 10.0  # seconds in which a plugin says whether a model is one of its own
 
@@ -63,6 +64,8 @@ class Models:
         """The model of that name, once and for all; None if nobody has it."""
         known = self._models.get(name) or self._provided(name)
         if known is None and self._connection is not None:
+            from glados.core.models.openai import OpenAIModel  # who has no service of models needs none of it
+
             known = OpenAIModel(name, self._connection, self.settings.api)
         if known is not None:
             self._models[name] = known
@@ -88,5 +91,7 @@ def choose_model(settings: Settings, providers: Sequence[ModelProvider]) -> Mode
 def _connection(settings: OpenAISettings) -> Connection | None:
     if settings.api_key is None and settings.base_url is None:
         return None
+    from glados.core.models.connection import Connection
+
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     return Connection(api_key=key, base_url=settings.base_url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from glados.core.model import Thinking
 from glados.core.prices import Price
@@ -14,6 +14,8 @@ ApiChoice = Literal["auto", "responses", "chat"]
 
 class ModelSettings(BaseModel):
     """Which model answers, and how far it may go."""
+
+    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
 
     normal: str | None = Field(
         default=None, description="The name of the model; with a base URL alone its first model is taken."
@@ -66,5 +68,11 @@ class ModelSettings(BaseModel):
 class OpenAISettings(BaseModel):
     """Where an OpenAI-compatible model is; with neither key nor URL the offline model answers."""
 
+    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
+
     api_key: SecretStr | None = Field(default=None, description="The key of the model's service.")
-    base_url: str | None = Field(default=None, description="The address of the service; a URL alone needs no key.")
+    base_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/]+",
+        description="The address of the service, with http:// or https://; a URL alone needs no key.",
+    )
