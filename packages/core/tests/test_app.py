@@ -15,6 +15,7 @@ from glados.core import (
     EventBus,
     GladosError,
     GladosSettings,
+    ImagePart,
     InvalidSetting,
     Model,
     ModelDelta,
@@ -37,6 +38,7 @@ from glados.core import (
     SessionNotFound,
     StreamChunk,
     TextDelta,
+    Workspace,
     hookimpl,
     tool,
 )
@@ -516,3 +518,19 @@ async def test_an_empty_prompt_is_refused(prompt: str, glados_app: AppFactory) -
     with pytest.raises(RequestError, match="The prompt is empty"):
         await app.run(prompt)
     assert await app.sessions.list() == []
+
+
+async def test_a_run_can_think_see_pictures_and_follow_a_trusted_workspace(
+    glados_app: AppFactory, tmp_path: Path
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("Answer in rhymes.")
+    model = ScriptedModel("Hi.", "Hi.")
+    app = await glados_app(model=model, settings={"glados": {"trusted_workspaces": [tmp_path]}})
+    picture = ImagePart("image/png", "aGk=")
+    await app.run("Look", images=[picture], thinking="high", workspace=app.workspace(tmp_path))
+    await app.run("Look", workspace=Workspace(tmp_path))
+
+    assert picture in model.requests[0].messages[0].parts
+    assert model.requests[0].thinking == "high"
+    assert "Answer in rhymes." in model.requests[0].system
+    assert "Answer in rhymes." not in model.requests[1].system

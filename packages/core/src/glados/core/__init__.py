@@ -53,11 +53,13 @@ if TYPE_CHECKING:
         RunStarted,
         SessionCreated,
         SessionDeleted,
+        SessionUpdated,
         StreamChunk,
         ToolCallEnded,
         ToolCallStarted,
         ToolProgress,
     )
+    from glados.core.home import GladosSettings
     from glados.core.hookspecs import hookimpl
     from glados.core.limits import Limits
     from glados.core.messages import ImagePart, Message, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
@@ -85,7 +87,7 @@ if TYPE_CHECKING:
     from glados.core.rules import Rule
     from glados.core.services import Services
     from glados.core.sessions import Draft, Entry, MemorySessionStore, Session, SessionStore
-    from glados.core.settings import GladosSettings, Layer, NoSettings, Section, Setting, Settings
+    from glados.core.settings import Layer, NoSettings, Section, Setting, Settings
     from glados.core.tool_hooks import ToolCall, ToolOutcome
     from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult, tool
     from glados.core.workspaces import Workspace
@@ -102,7 +104,7 @@ _MODULES = {
     "QuestionNotFound RequestError RuleNotFound ServiceConflict ServiceNotFound SessionBusy "
     "SessionIdle SessionNotFound ToolAborted ToolError ToolNotFound ToolTimeout",
     "events": "Compacted Event MessageCreated ModelChanged ModelRetried PermissionGranted PermissionRefused "
-    "PermissionRequested RunFinished RunStarted SessionCreated SessionDeleted StreamChunk "
+    "PermissionRequested RunFinished RunStarted SessionCreated SessionDeleted SessionUpdated StreamChunk "
     "ToolCallEnded ToolCallStarted ToolProgress",
     "hookspecs": "hookimpl",
     "limits": "Limits",
@@ -121,7 +123,8 @@ _MODULES = {
     "rules": "Rule",
     "services": "Services",
     "sessions": "Draft Entry MemorySessionStore Session SessionStore",
-    "settings": "GladosSettings Layer NoSettings Section Setting Settings",
+    "home": "GladosSettings",
+    "settings": "Layer NoSettings Section Setting Settings",
     "tool_hooks": "ToolCall ToolOutcome",
     "tools": "PermissionRequest Tool ToolContext ToolFlags ToolResult tool",
     "workspaces": "Workspace",
@@ -207,6 +210,7 @@ __all__ = [
     "SessionIdle",
     "SessionNotFound",
     "SessionStore",
+    "SessionUpdated",
     "Setting",
     "Settings",
     "SlowSubscriber",

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Literal
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal, Unpack
 
 from pydantic import BaseModel
 
 from glados.core import discovery, lines
-from glados.core.agents import Agent
 from glados.core.artifacts import ArtifactsSettings, ArtifactStore, MemoryArtifactStore
 from glados.core.bus import EventBus
 from glados.core.context import Context
 from glados.core.discovery import PluginsSettings
-from glados.core.errors import ConfigurationError, RequestError, SessionBusy, SessionIdle
-from glados.core.events import Event, RunFinished, SessionCreated, SessionDeleted
+from glados.core.errors import ConfigurationError, RequestError, SessionBusy, SessionIdle, SessionNotFound
+from glados.core.events import Event, RunFinished, SessionCreated, SessionDeleted, SessionUpdated
+from glados.core.home import GladosSettings
 from glados.core.host import PluginHost
 from glados.core.messages import well_formed
 from glados.core.misspellings import warn_of_rules, warn_of_sections
@@ -32,9 +33,10 @@ from glados.core.runs import Run
 from glados.core.scope import Scope
 from glados.core.services import Services
 from glados.core.sessions import MemorySessionStore, Session, SessionStore, new_id
-from glados.core.settings import GladosSettings, Layer, Settings
+from glados.core.settings import Layer, Settings
+from glados.core.titles import made_title, plain_title
 from glados.core.tools import Tool
-from glados.core.work import Work, Workshop
+from glados.core.work import RunOptions, Work, Workshop
 from glados.core.workspaces import Workspace
 
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -45,7 +47,6 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "artifacts": ArtifactsSettings,
 }
 OnBusy = Literal["queue", "reject"]
-TITLE_LENGTH = 80
 
 
 class App:
@@ -66,6 +67,7 @@ class App:
         self._workshop = Workshop(host, models, store, self.bus, self._pipeline, context)
         self._lines = lines.Lines(self._told)
         self._closed = False
+        self._naming: set[asyncio.Task[None]] = set()
 
     @classmethod
     @asynccontextmanager
@@ -114,6 +116,12 @@ class App:
         """Every plugin that was found, with its state."""
         return self._host.records
 
+    def workspace(self, path: Path) -> Workspace:
+        """A folder as a workspace; a person trusts it by naming it, or one above it, in GLADOS_TRUSTED_WORKSPACES."""
+        folder = path.expanduser().resolve()
+        trusted = self.services.get(GladosSettings).trusted_workspaces
+        return Workspace(folder, any(folder.is_relative_to(other.expanduser().resolve()) for other in trusted))
+
     async def tools(self) -> list[Tool]:
         """Every tool, in the order in which a model sees them."""
         return (await self._host.prepare(Prepare("list"))).tools
@@ -129,36 +137,20 @@ class App:
         return await self._pipeline.call_once(call, Scope(tools, on_question, self.bus.publish, approve=approve))
 
     async def run(
-        self,
-        prompt: str,
-        *,
-        session: str | None = None,
-        agent: Agent | None = None,
-        output: type[BaseModel] | None = None,
-        workspace: Workspace | None = None,
-        on_question: OnQuestion = "deny",
-        on_busy: OnBusy = "queue",
+        self, prompt: str, *, session: str | None = None, on_busy: OnBusy = "queue", **options: Unpack[RunOptions]
     ) -> RunResult:
-        """Work on a prompt and give the answer, as `output` if one is named; cancelling the caller aborts the run."""
+        """Work on a prompt and give the answer; cancelling the caller aborts the run."""
         opened = await self._session(session, prompt)
-        task = self._start(opened, Work(prompt, agent, output, on_question, workspace), on_busy)
+        task = self._start(opened, Work(prompt, **options), on_busy)
         return await lines.outcome(task, opened.id)
 
     async def stream(
-        self,
-        prompt: str,
-        *,
-        session: str | None = None,
-        agent: Agent | None = None,
-        output: type[BaseModel] | None = None,
-        workspace: Workspace | None = None,
-        on_question: OnQuestion = "deny",
-        on_busy: OnBusy = "queue",
+        self, prompt: str, *, session: str | None = None, on_busy: OnBusy = "queue", **options: Unpack[RunOptions]
     ) -> AsyncIterator[Event]:
         """Work on a prompt and tell what happens, until its RunFinished; who stops listening does not stop the run."""
         opened = await self._session(session, prompt)
         with self.bus.subscribe(opened.id) as events:
-            task = self._start(opened, Work(prompt, agent, output, on_question, workspace), on_busy)
+            task = self._start(opened, Work(prompt, **options), on_busy)
             task.add_done_callback(lambda _: events.close())
             mine = task.get_name()
             if session is None:
@@ -209,6 +201,8 @@ class App:
     async def _close(self) -> None:
         """Take no more work, abort every run, and wait until each has closed its history."""
         self._closed = True
+        for naming in self._naming:
+            naming.cancel()
         await self._lines.abort_all()
 
     async def _session(self, session_id: str | None, prompt: str) -> Session:
@@ -217,8 +211,20 @@ class App:
             raise RequestError("The prompt is empty: say what to do.")
         if session_id is not None:
             return await self.sessions.get(session_id)
-        title = " ".join(well_formed(prompt).split())[:TITLE_LENGTH] or None
-        return await self.create_session(title)
+        session = await self.create_session(plain_title(prompt))
+        if self._models.settings.small is not None:
+            naming = asyncio.create_task(self._name(session.id, prompt))
+            self._naming.add(naming)
+            naming.add_done_callback(self._naming.discard)
+        return session
+
+    async def _name(self, session_id: str, prompt: str) -> None:
+        """Let the small model give a session its title, beside the run."""
+        title = await made_title(self._models.resolve("small"), prompt)
+        if title is not None:
+            with suppress(SessionNotFound):
+                session = await self.sessions.rename(session_id, title)
+                self.bus.publish(SessionUpdated(session_id=session_id, session=session.to_dict()))
 
     def _start(self, session: Session, work: Work, on_busy: OnBusy) -> asyncio.Task[RunResult]:
         """Put a run in its session's line; it begins when those before it have ended."""

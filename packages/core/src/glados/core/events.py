@@ -48,6 +48,18 @@ class SessionCreated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUpdated(Event):
+    """A session has another title."""
+
+    type = "session:updated"
+    session: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """The session."""
+        return self.session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDeleted(Event):
     """A session was deleted."""
 

@@ -170,9 +170,9 @@ class Usage:
         }
 
 
-def user_message(text: str) -> Message:
-    """A person's prompt."""
-    return Message("user", (TextPart(well_formed(text)),))
+def user_message(text: str, images: tuple[ImagePart, ...] = ()) -> Message:
+    """A person's prompt, with the pictures that belong to it."""
+    return Message("user", (TextPart(well_formed(text)), *images))
 
 
 def unanswered(messages: Sequence[Message]) -> list[ToolCallPart]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from glados.core.agents import Agent, Rights
 from glados.core.bus import EventBus
 from glados.core.memory import Window
+from glados.core.messages import ImagePart
 from glados.core.model import Model, Thinking
 from glados.core.permissions import OnQuestion
 from glados.core.pipeline import Pipeline
@@ -41,6 +42,7 @@ class RunContext:
     window: Window
     fallback: Model | None = None
     thinking: Thinking | None = None
+    images: tuple[ImagePart, ...] = ()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     output: type[BaseModel] | None = None
     workspace: Workspace | None = None

@@ -138,7 +138,7 @@ class Run:
         lost = [_lost(call) for call in unanswered(journal.messages)]
         if lost:
             await journal.say(Message("tool", tuple(lost)))
-        await journal.say(user_message(prompt))
+        await journal.say(user_message(prompt, self._context.images))
 
     async def _stop_or_go_on(self, turn: Turn) -> str | None:
         """What follows an answer without calls: the reason to stop, or None after saying why to go on."""

@@ -87,6 +87,8 @@ class SessionStore(Protocol):
 
     async def entries(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Sequence[Entry]: ...
 
+    async def rename(self, session_id: str, title: str) -> Session: ...
+
     async def delete(self, session_id: str) -> None: ...
 
 
@@ -140,6 +142,12 @@ class MemorySessionStore:
         """The entries behind a number, in order."""
         first = max(after, 0)
         return self._log(session_id).entries[first : None if limit is None else first + limit]
+
+    async def rename(self, session_id: str, title: str) -> Session:
+        """Give a session another title."""
+        log = self._log(session_id)
+        log.session = replace(log.session, title=title)
+        return log.session
 
     async def delete(self, session_id: str) -> None:
         """Forget a session."""

@@ -8,11 +8,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, is_dataclass
-from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, Secret, SecretBytes, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, Secret, SecretBytes, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -30,35 +29,6 @@ _SECRETS = (SecretStr, SecretBytes, Secret)
 
 class NoSettings(BaseModel):
     """The settings of a plugin that has none."""
-
-
-def _platform() -> Any:
-    from platformdirs import PlatformDirs  # an import that most programs need only here
-
-    return PlatformDirs("glados")
-
-
-class GladosSettings(BaseModel):
-    """Where glados keeps its data and how much it says."""
-
-    model_config = ConfigDict(defer_build=True)  # made when it is first used, not at import
-
-    data_dir: Path = Field(
-        default_factory=lambda: _platform().user_data_path,
-        description="The folder of the database and the token; by default the platform's folder for user data.",
-    )
-    instructions: Path = Field(
-        default_factory=lambda: _platform().user_config_path / "AGENTS.md",
-        description="Your own instructions to the agent; by default AGENTS.md in the platform's config directory.",
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="How much the log says: debug, info, warning or error."
-    )
-
-    @field_validator("data_dir", "instructions")
-    @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
 
 
 @dataclass(frozen=True, slots=True)

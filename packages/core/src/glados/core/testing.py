@@ -63,7 +63,7 @@ class ScriptedModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
         """The next reply; a request beyond the script fails, because a test must know what it asks."""
-        kept = ModelRequest(request.system, tuple(request.messages), tuple(request.tools))
+        kept = ModelRequest(request.system, tuple(request.messages), tuple(request.tools), thinking=request.thinking)
         self.requests.append(kept)
         if not self.replies:
             raise AssertionError(f"ScriptedModel has no reply left for request {len(self.requests)}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pydantic import BaseModel
 
@@ -16,6 +17,8 @@ from glados.core.errors import ToolError
 from glados.core.host import PluginHost
 from glados.core.limits import Limits
 from glados.core.memory import Window
+from glados.core.messages import ImagePart
+from glados.core.model import Thinking
 from glados.core.models.choice import Models
 from glados.core.permissions import OnQuestion
 from glados.core.pipeline import Pipeline
@@ -28,9 +31,22 @@ from glados.core.sessions import Session, SessionStore, new_id
 from glados.core.workspaces import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from glados.core.tools import Tool
+
+
+class RunOptions(TypedDict, total=False):
+    """What can be said of a run besides its prompt.
+
+    `agent` works instead of the main one, `output` is the form of the answer, `thinking` how much the model thinks,
+    `images` belong to the prompt, `workspace` is the folder that it is about, `on_question` answers questions.
+    """
+
+    agent: Agent | None
+    output: type[BaseModel] | None
+    thinking: Thinking | None
+    images: Sequence[ImagePart]
+    workspace: Workspace | None
+    on_question: OnQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +56,10 @@ class Work:
     prompt: str
     agent: Agent | None = None
     output: type[BaseModel] | None = None
-    on_question: OnQuestion = "deny"
+    thinking: Thinking | None = None
+    images: Sequence[ImagePart] = ()
     workspace: Workspace | None = None
+    on_question: OnQuestion = "deny"
 
 
 class Workshop:
@@ -94,7 +112,8 @@ class Workshop:
         prepared = await self._host.prepare(Prepare("run", session))
         known = {tool.id for tool in parent.context.tools}
         tools = [tool for tool in prepared.tools if tool.id in known]
-        work = Work(prompt, child, None, parent.context.on_question, parent.context.workspace)
+        inherited = parent.context
+        work = Work(prompt, child, workspace=inherited.workspace, on_question=inherited.on_question)
         refused = self._pipeline.permissions.ceiling(parent.session_id)
         rights = (*parent.context.rights, refused, agent.rights)
         run = self._run(new_id(), session, child, work, tools, prepared.items, rights, depth, parent)
@@ -132,7 +151,8 @@ class Workshop:
                 pipeline=self._pipeline,
                 on_question=work.on_question,
                 window=Window(options.context_tokens, options.compact_at, self._models.resolve("small")),
-                thinking=agent.thinking or options.thinking,
+                thinking=work.thinking or agent.thinking or options.thinking,
+                images=tuple(work.images),
                 prices=options.prices,
                 output=work.output,
                 workspace=work.workspace,

@@ -6,8 +6,11 @@ import sys
 from typing import Any
 
 from glados.core import (
+    Compacted,
     Event,
     GladosError,
+    ModelChanged,
+    ModelRetried,
     PermissionDenied,
     RunFinished,
     StreamChunk,
@@ -48,6 +51,14 @@ class Printer:
                 note(event.text)
             case ToolCallEnded():
                 self._note(f"✓ {event.tool_id}" if event.code is None else f"✗ {event.tool_id}: {event.code}")
+            case ModelRetried():
+                self._close_line()
+                note(f"The model failed and is asked again, the answer begins anew: {event.error.message}")
+            case ModelChanged():
+                self._close_line()
+                note(f"{event.change['to']} goes on, the answer begins anew: {event.change['why']}")
+            case Compacted():
+                self._note("  older turns were summarised")
             case RunFinished():
                 self._result, self._error = event.result, event.error
             case _:

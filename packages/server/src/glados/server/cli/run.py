@@ -20,10 +20,17 @@ if TYPE_CHECKING:
     type=click.Choice(["ask", "deny"]),
     help="What to do with a permission question; by default it is asked on a terminal and denied without one.",
 )
+@click.option(
+    "--workspace",
+    type=click.Path(exists=True, file_okay=False),
+    help="The folder that it is about; its AGENTS.md counts if you trust it (GLADOS_TRUSTED_WORKSPACES).",
+)
 @json_option("Print one object {session_id, response, steps, usage, …}.")
 @shared_options
 @click.pass_context
-def command(ctx: click.Context, prompt: str, session: str | None, on_question: str | None) -> None:
+def command(
+    ctx: click.Context, prompt: str, session: str | None, on_question: str | None, workspace: str | None
+) -> None:
     """Give the agent a prompt and print its answer as it comes; '-' reads the prompt from stdin.
 
     \b
@@ -32,6 +39,8 @@ def command(ctx: click.Context, prompt: str, session: str | None, on_question: s
       glados run "And its links?" --session 5f0c…
       git diff | glados run - --json
     """
+    from pathlib import Path
+
     from glados.server.cli import given
     from glados.server.cli.application import Application
     from glados.server.cli.output import Output, note
@@ -49,7 +58,9 @@ def command(ctx: click.Context, prompt: str, session: str | None, on_question: s
         for record in app.plugins:
             if record.state == "failed":
                 note(f"The plugin {record.id!r} failed: {record.reason}")
-        async for event in app.stream(text, session=session, on_question=Terminal() if asks else "deny"):
+        answers = Terminal() if asks else "deny"
+        folder = app.workspace(Path(workspace)) if workspace is not None else None
+        async for event in app.stream(text, session=session, workspace=folder, on_question=answers):
             printer.show(event)
 
     Application(invocation()).run(ran)
