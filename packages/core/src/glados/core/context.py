@@ -36,6 +36,7 @@ class Context:
         self._files = InstructionFiles()
         self._clock = clock
         self._date: tuple[float, Part] | None = None
+        self._last: tuple[tuple[str, ...], str] = ((), "")
 
     def parts(
         self, base: str, items: Iterable[tuple[str, str]] = (), workspace: Workspace | None = None
@@ -54,8 +55,11 @@ class Context:
         )
 
     def system(self, base: str, items: Iterable[tuple[str, str]] = (), workspace: Workspace | None = None) -> str:
-        """The system prompt of one run."""
-        return "\n\n".join(part.text for part in self.parts(base, items, workspace) if part.text)
+        """The system prompt of one run; runs with the same parts share one text."""
+        texts = tuple(part.text for part in self.parts(base, items, workspace) if part.text)
+        if texts != self._last[0]:
+            self._last = (texts, "\n\n".join(texts))
+        return self._last[1]
 
     def _user_part(self) -> Iterable[Part]:
         text = self._files.text(self._user_file) if self._user_file is not None else ""

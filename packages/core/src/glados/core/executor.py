@@ -32,7 +32,7 @@ class Executor:
         self._run = run
         self._items: list[_Item] = []
         self._released = False
-        self._changed = asyncio.Event()
+        self._changed: asyncio.Event | None = None  # only while somebody waits: most of what a waiting run holds
 
     def add(self, call: Checked | ToolResult) -> None:
         """Take a call, or one that failed its check already."""
@@ -57,7 +57,7 @@ class Executor:
                 told += len(ready)
                 yield ready
             else:
-                self._changed.clear()
+                self._changed = asyncio.Event()
                 await self._changed.wait()
 
     async def abort(self) -> list[ToolResult]:
@@ -95,5 +95,6 @@ class Executor:
             item.result = aborted(checked, "had begun and its outcome is unknown")
         except (Exception, SystemExit) as error:  # the pipeline tells its failures; what comes here is a fault of ours
             item.result = failed(checked.call, failure(f"The call of {checked.tool.id}", error))
-        self._changed.set()
+        if self._changed is not None:
+            self._changed.set()
         self._advance()

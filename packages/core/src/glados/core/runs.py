@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from dataclasses import replace
 
 from glados.core import compaction, structured
@@ -44,8 +43,8 @@ class Run:
         self._journal = Journal(self.session_id, id, context.store, context.bus)
         self._answers = Answers(context, self._journal, self._turn, self._spend)
         self._fence = Fence()
-        self._steering: deque[str] = deque()
-        self._following: deque[str] = deque()
+        self._steering: list[str] = []
+        self._following: list[str] = []
         self._started = time.monotonic()
         self._tools = {tool.id: tool for tool in context.tools}
         self._scope = Scope(
@@ -157,7 +156,7 @@ class Run:
                 return None
             self.progress = replace(self.progress, output=parsed)
         if self._following:
-            await self._journal.say(user_message(self._following.popleft()))
+            await self._journal.say(user_message(self._following.pop(0)))
             return None
         return "end" if stop == "tool_calls" else stop
 
@@ -199,9 +198,9 @@ class Run:
         await self._journal.say(Message("tool", tuple(part(result, self._fence) for result in results)))
         self.progress = self.progress.told(results)
 
-    async def _say_all(self, texts: deque[str]) -> None:
+    async def _say_all(self, texts: list[str]) -> None:
         while texts:
-            await self._journal.say(user_message(texts.popleft()))
+            await self._journal.say(user_message(texts.pop(0)))
 
     async def _say_turn(self, turn: Turn, stop: str | None) -> None:
         turn.stored = True  # from here on the message is there, or its append has failed the run
