@@ -191,3 +191,12 @@ def test_healthz_needs_no_token_and_everything_else_does(tmp_path: Path) -> None
         assert httpx.get(f"{daemon.url}/readyz").status_code == 200
         assert httpx.get(f"{daemon.url}/api/tools").status_code == 401
         assert (Path(daemon.env["GLADOS_DATA_DIR"]) / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_daemon_that_listens_everywhere_needs_a_token_and_says_so(tmp_path: Path) -> None:
+    code, errors = Daemon(isolated(tmp_path), "--host", "0.0.0.0", "--port", "0").ended()
+    assert code == 1
+    assert "SERVER_TOKEN" in errors
+
+    with Daemon(isolated(tmp_path, SERVER_TOKEN="a-long-enough-token"), "--host", "0.0.0.0", "--port", "0") as daemon:
+        assert any(line.endswith(" and on every other address of this machine") for line in daemon.lines)

@@ -11,15 +11,17 @@ from glados.core import App, GladosSettings, PluginRecord
 from glados.server.auth import TOKEN_FILE
 from glados.server.settings import ServerSettings
 
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - named here, not bound
 TRY = "fetch https://example.com as markdown"
 
 
 def announce(app: App, address: str, settings: ServerSettings) -> None:
     """Print the plugins, the address, where the data is, which model answers, and a line to try it with."""
     data_dir = app.services.get(GladosSettings).data_dir
+    everywhere = " and on every other address of this machine" if settings.host in WILDCARDS else ""
     for line in (
         *map(plugin_line, app.plugins),
-        f"[glados] listening on {address}",
+        f"[glados] listening on {address}{everywhere}",
         f"[glados] data in {data_dir}",
         f"[glados] model: {app.model_name}",
         "[glados] try it from another terminal:",
