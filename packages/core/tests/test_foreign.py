@@ -210,3 +210,21 @@ async def test_the_arguments_of_a_function_may_have_any_name() -> None:
         return [what, function, timeout]
 
     assert await foreign.call("echo", echo, 10, what=1, function=2, timeout=3) == [1, 2, 3]
+
+
+async def test_a_task_that_foreign_code_starts_cannot_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    started: list[asyncio.Task[None]] = []
+
+    async def leave() -> None:
+        raise SystemExit(4)
+
+    async def hook() -> None:
+        started.append(asyncio.create_task(leave()))
+        await asyncio.sleep(0)
+
+    await foreign.call("The hook", hook, 5)
+    await asyncio.wait(started)
+
+    assert started[0].result() is None
+    assert "a task that a plugin started called sys.exit(4)" in caplog.text
+    assert asyncio.get_running_loop().get_task_factory() is None

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import inspect
+import logging
 import signal
 import threading
 import time
@@ -21,6 +22,7 @@ from typing import Any, TypeVar
 from glados.core.errors import GladosError, HookTimeout, PluginError
 
 T = TypeVar("T")
+log = logging.getLogger("glados.plugins")
 _REPEAT = 0.05  # seconds until the alarm rings again, for code that catches everything
 _GRACE = 0.5  # seconds that cancelled code gets to clean up before it is left behind
 
@@ -65,6 +67,32 @@ class _Alarm:
 _DOORS: tuple[CodeType, ...] = (_Alarm.__enter__.__code__, _Alarm.__exit__.__code__)
 
 
+class _OwnTasks:
+    """Contain the tasks that foreign code starts: a SystemExit that leaves one of them would end the loop."""
+
+    def __enter__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._outer = self._loop.get_task_factory()
+        self._loop.set_task_factory(self._task)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.set_task_factory(self._outer)
+
+    def _task(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
+        contained = _without_exit(coroutine)
+        return self._outer(loop, contained, **options) if self._outer else asyncio.Task(contained, loop=loop, **options)
+
+
+async def _without_exit(work: Any) -> Any:
+    try:
+        return await work
+    except SystemExit as error:
+        log.warning("a task that a plugin started called sys.exit(%r)", error.code)
+        return None
+
+
 class Stepped:
     """Awaits a coroutine with the alarm set around each of its steps, so that only its own code is interrupted."""
 
@@ -82,7 +110,7 @@ class Stepped:
         value: Any = None
         while True:
             try:
-                with _Alarm(self._deadline - time.monotonic()):
+                with _Alarm(self._deadline - time.monotonic()), _OwnTasks():
                     waiting = step(value)
             except StopIteration as stop:
                 return stop.value
