@@ -21,6 +21,8 @@ METHODS = {
     "/api/tools/{tool_id}": ["post"],
     "/api/plugins": ["get"],
     "/api/permissions": ["get"],
+    "/api/permissions/rules": ["get"],
+    "/api/permissions/rules/{rule_id}": ["delete"],
     "/api/permissions/{question_id}": ["post"],
 }
 

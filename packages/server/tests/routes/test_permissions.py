@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from glados.server.wire import QuestionReply
+from glados.server.wire import QuestionReply, RuleReply
 
 PROMPT = {"prompt": '/call demo.change {"text": "x"}'}
 
@@ -68,3 +68,18 @@ async def test_an_unknown_question_is_not_found(daemon: Any) -> None:
 async def test_an_answer_is_one_of_four(daemon: Any, body: dict[str, Any]) -> None:
     answer = await daemon.client.post("/api/permissions/nothing", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+async def test_an_answer_for_good_makes_a_rule_that_can_be_listed_and_taken_back(daemon: Any) -> None:
+    async with asked(daemon) as (question_id, events):
+        await daemon.client.post(f"/api/permissions/{question_id}", json={"answer": "always"})
+        assert [event["event"] async for event in events][-1] == "agent:run_end"
+    [found] = (await daemon.client.get("/api/permissions/rules")).json()
+    rule = RuleReply.model_validate(found, extra="forbid")
+    assert (rule.effect, rule.rule, rule.principal) == ("allow", "demo.change", "local")
+
+    path = f"/api/permissions/rules/{rule.id}"
+    assert (await daemon.client.delete(path)).status_code == 204
+    assert (await daemon.client.get("/api/permissions/rules")).json() == []
+    gone = await daemon.client.delete(path)
+    assert (gone.status_code, gone.json()["code"]) == (404, "rule_not_found")

@@ -28,7 +28,8 @@ from glados.core.permissions import OnQuestion, PermissionService, PermissionsSe
 from glados.core.pipeline import Pipeline, call_part
 from glados.core.plugins import Plugin, PluginRecord, Prepare
 from glados.core.results import RunResult
-from glados.core.rule_store import MemoryRuleStore, RuleStore
+from glados.core.rule_file import FileRuleStore
+from glados.core.rule_store import RuleStore
 from glados.core.runs import Run
 from glados.core.scope import Scope
 from glados.core.services import Services
@@ -269,6 +270,6 @@ def _container(settings: Settings) -> Services:
     services.provide(Settings, lambda: settings)
     services.provide(EventBus, EventBus)
     services.provide(ArtifactStore, lambda: MemoryArtifactStore(kept))
-    services.provide(RuleStore, MemoryRuleStore)
+    services.provide(RuleStore, lambda: FileRuleStore(own.data_dir / "rules.json"))
     services.provide(PermissionService, lambda: PermissionService(rights, lambda: services.get(RuleStore)))
     return services

@@ -30,7 +30,7 @@ class StoredRule:
 
 
 class RuleStore(Protocol):
-    """Where rules are kept; a plugin brings a lasting one with `services.provide(RuleStore, …, replace=True)`."""
+    """Where rules are kept, a file by default; `services.provide(RuleStore, …, replace=True)` brings another."""
 
     async def load(self) -> list[StoredRule]: ...
 

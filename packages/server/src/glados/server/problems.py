@@ -4,7 +4,7 @@ status  who acts                                      codes
 400     the client's HTTP or JSON is broken           invalid_json, invalid_host, invalid_http, invalid_target
 401     the client has no token                       unauthorized
 403     a rule, the mode or a person said no          permission_denied, host_not_allowed, origin_not_allowed
-404     nothing has this name                         tool_not_found, session_not_found, question_not_found, not_found
+404     nothing has this name                         session_not_found, tool_not_found, question_not_found and others
 409     somebody else was first                       session_busy, question_answered, conflict, aborted
 422     the request does not fit, or the tool failed  invalid_request, invalid_input, tool_failed and a tool's own
 500     plugin or operator                            plugin_failed, configuration_error, internal_error
@@ -43,7 +43,9 @@ STATUS: Mapping[str, int] = {
     "tool_not_found": 404,
     "session_not_found": 404,
     "question_not_found": 404,
+    "rule_not_found": 404,
     "session_busy": 409,
+    "session_idle": 409,
     "question_answered": 409,
     "conflict": 409,
     "aborted": 409,

@@ -158,6 +158,16 @@ class QuestionReply(BaseModel):
     session_rule: str | None = Field(description="What the answer 'session' would allow from then on.")
 
 
+class RuleReply(BaseModel):
+    """A rule that a person gave for good."""
+
+    id: str
+    effect: Literal["allow", "ask", "deny"]
+    rule: str = Field(description="The rule as settings write it, such as web-fetch.fetch(domain=example.com).")
+    principal: str
+    created_at: str
+
+
 class AnswerRequest(Body):
     """A person's answer."""
 

@@ -1,11 +1,11 @@
-"""Permission questions: which ones wait, and a person's answer."""
+"""Permission questions and a person's answers; the rules that answers for good have made."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from glados.server.slot import OpenedApp
-from glados.server.wire import AnswerReply, AnswerRequest, JsonResponse, QuestionReply
+from glados.server.wire import AnswerReply, AnswerRequest, JsonResponse, QuestionReply, RuleReply
 
 router = APIRouter(prefix="/api/permissions", tags=["permissions"])
 
@@ -14,6 +14,19 @@ router = APIRouter(prefix="/api/permissions", tags=["permissions"])
 async def list_questions(app: OpenedApp) -> JsonResponse:
     """The questions that wait for an answer."""
     return JsonResponse([question.to_dict() for question in app.permissions.pending()])
+
+
+@router.get("/rules", response_model=list[RuleReply])
+async def list_rules(app: OpenedApp) -> JsonResponse:
+    """The rules that were given for good: what, by whom and when."""
+    return JsonResponse([rule.to_dict() for rule in app.permissions.rules()])
+
+
+@router.delete("/rules/{rule_id}", status_code=204)
+async def revoke_rule(rule_id: str, app: OpenedApp) -> Response:
+    """Take a rule back; from then on a person is asked again."""
+    await app.permissions.revoke(rule_id)
+    return Response(status_code=204)
 
 
 @router.post("/{question_id}", response_model=AnswerReply)
