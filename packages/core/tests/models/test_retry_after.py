@@ -19,6 +19,8 @@ from glados.core.models.retry_after import retry_after
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
+        ({"retry-after": "1..2s"}, None),
+        ({"retry-after": "Wed, 21 Oct 99999 07:28:00 GMT"}, None),
         ({"retry-after": ""}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),

@@ -47,7 +47,10 @@ def _seconds(text: str) -> float | None:
 
 def _from_words(text: str) -> float | None:
     match = _DURATION.fullmatch(text) if text else None
-    if match is not None:
-        return sum(float(amount) * unit for amount, unit in zip(match.groups(), _UNITS, strict=True) if amount)
-    date = parsedate_tz(text)
-    return max(0.0, mktime_tz(date) - time.time()) if date else None
+    try:
+        if match is not None:
+            return sum(float(amount) * unit for amount, unit in zip(match.groups(), _UNITS, strict=True) if amount)
+        date = parsedate_tz(text)
+        return max(0.0, mktime_tz(date) - time.time()) if date else None
+    except (ValueError, OverflowError):  # `1..2s`, or a year that no calendar has
+        return None
