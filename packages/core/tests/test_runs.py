@@ -406,12 +406,16 @@ async def test_an_abort_while_something_is_written_down_waits_for_it(number: int
     model = ScriptedModel(["So.", call("toys.look", "a")], "Done.", "Back.")
     app = await glados_app(plugins=[plugin_of(look)], model=model, store=store)
     session = await app.create_session()
-    running = asyncio.create_task(app.run("Hello", session=session.id))
-    await store.reached.wait()
-    aborts = [asyncio.create_task(app.abort(session.id)) for _ in range(3)]
-    await asyncio.sleep(0)
-    store.go.set()
-    await asyncio.gather(*aborts)
+    with app.bus.subscribe(session.id) as events:
+        running = asyncio.create_task(app.run("Hello", session=session.id))
+        await store.reached.wait()
+        aborts = [asyncio.create_task(app.abort(session.id)) for _ in range(3)]
+        await asyncio.sleep(0)
+        store.go.set()
+        await asyncio.gather(*aborts)
+    told = [event.seq async for event in events if event.seq is not None]
+
+    assert told == [entry.seq for entry in await app.sessions.entries(session.id)]
 
     full = ["user Hello", "assistant So. a_1_1?", "tool a_1_1=ok", "assistant Done."]
     log = await history(app, session.id)

@@ -35,9 +35,7 @@ class Journal:
 
     async def say(self, message: Message) -> Entry:
         """Write a message down, then tell it."""
-        entry = await self.record(Draft("message", message, self.run_id))
-        self.publish(MessageCreated, entry_id=entry.id, message=message, seq=entry.seq)
-        return entry
+        return await self.record(Draft("message", message, self.run_id))
 
     async def record(self, draft: Draft) -> Entry:
         """Append one entry; an abort in the middle waits until it is known whether the entry is there."""
@@ -63,4 +61,6 @@ class Journal:
         self.taint.read((entry,))
         if isinstance(draft.payload, Message):
             self.messages.append(draft.payload)
+            # Told here, where no abort comes in between: who counts by seq must not miss what is stored.
+            self.publish(MessageCreated, entry_id=entry.id, message=draft.payload, seq=entry.seq)
         return entry
