@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from glados.core import ModelProvider, Plugin, Services, SessionUpdated, hookimpl
+from glados.core import ModelDelta, ModelProvider, ModelRequest, Plugin, Services, SessionUpdated, hookimpl
 from glados.core.models.errors import ModelUnavailable
 from glados.core.testing import AppFactory, ScriptedModel, next_of
 from glados.core.titles import made_title, plain_title
@@ -53,3 +54,12 @@ async def test_the_small_model_names_new_sessions_when_there_is_one(glados_app: 
 
     assert renamed.payload()["title"] == "Baking a cake"
     assert (await app.sessions.get(result.session_id)).title == "Baking a cake"
+
+
+async def test_a_model_of_a_plugin_that_wants_to_exit_makes_no_title() -> None:
+    class Exits(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            raise SystemExit(3)
+            yield
+
+    assert await made_title(Exits(), "Bake") is None

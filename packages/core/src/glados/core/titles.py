@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from glados.core.errors import GladosError
+from glados.core.foreign import failure
 from glados.core.messages import user_message, well_formed
 from glados.core.model import Model, ModelRequest, TextDelta
 
@@ -31,7 +31,7 @@ async def made_title(model: Model, prompt: str) -> str | None:
     try:
         async with asyncio.timeout(TIMEOUT):
             text = [delta.text async for delta in model.stream(request) if isinstance(delta, TextDelta)]
-    except (GladosError, TimeoutError) as error:
-        log.warning("no title was made: %s", error)
+    except (Exception, SystemExit) as error:
+        log.warning("no title was made: %s", failure(f"The model {model.name!r}", error).message)
         return None
     return plain_title("".join(text).strip().strip("\"'“”„«»").strip())
