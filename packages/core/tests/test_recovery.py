@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -32,8 +32,10 @@ from glados.core import (
     tool,
 )
 from glados.core.compaction import INSTRUCTIONS
+from glados.core.errors import SessionIdle
 from glados.core.models.errors import ModelContextTooLong, ModelRateLimited, ModelStreamCut, ModelUnavailable
 from glados.core.recovery import Patience
+from glados.core.sessions import Draft, Entry, MemorySessionStore
 from glados.core.structured import InvalidOutput
 from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
 
@@ -279,3 +281,102 @@ async def test_an_abort_while_a_summary_is_made_leaves_a_valid_history(glados_ap
 
     assert (await running).stop == "aborted"
     assert (await app.run("Third", session=session.id)).text == "Back."
+
+
+async def test_an_answer_to_a_follow_up_is_not_the_rest_of_one_that_was_cut_short(glados_app: AppFactory) -> None:
+    class Curious(Flaky):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            if len(self.requests) == 1:
+                app.follow_up(session.id, "And then?")
+            async for delta in super().stream(request):
+                yield delta
+
+    app = await glados_app(model=Curious(says("One, ", "length"), says("two."), says("Nothing.")))
+    session = await app.create_session()
+
+    assert (await app.run("Count", session=session.id)).text == "Nothing."
+
+
+async def test_a_run_that_has_stopped_takes_no_more_steering(glados_app: AppFactory) -> None:
+    class SlowEnd(MemorySessionStore):
+        async def append(self, session_id: str, drafts: Sequence[Draft]) -> Sequence[Entry]:
+            if drafts[0].kind == "run_end":
+                for say in (app.steer, app.follow_up):
+                    with pytest.raises(SessionIdle):
+                        say(session_id, "Wait!")
+                    refused.append(say)
+            return await super().append(session_id, drafts)
+
+    refused: list[object] = []
+    app = await glados_app(model=ScriptedModel("Done."), store=SlowEnd())
+    await app.run("Go")
+
+    assert len(refused) == 2
+
+
+async def test_a_run_can_be_steered_whoever_leaves_the_line(glados_app: AppFactory) -> None:
+    asked, hold = asyncio.Event(), asyncio.Event()
+
+    class Holds(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            if len(self.requests) == 1:
+                asked.set()
+                await hold.wait()
+            async for delta in super().stream(request):
+                yield delta
+
+    model = Holds("One.", "Two.", "Steered.")
+    app = await glados_app(model=model)
+    session = await app.create_session()
+    runs = [asyncio.create_task(app.run(str(n), session=session.id)) for n in range(3)]
+    await asked.wait()
+    runs[2].cancel()
+    await asyncio.wait([runs[2]])
+    app.steer(session.id, "Hear me")
+    hold.set()
+
+    assert [result.text for result in await asyncio.gather(*runs[:2])] == ["One.", "Steered."]
+
+
+async def test_a_pause_that_is_longer_than_the_time_left_is_not_waited_for(glados_app: AppFactory) -> None:
+    app = await glados_app(model=Flaky([ModelRateLimited("slow", retry_after=100)]))
+    result = await app.run("Hi", agent=Agent(limits=Limits(seconds=50)))
+
+    assert result.stop == "max_seconds"
+
+
+LONG = {"model": {"context_tokens": 4_000, "first_pause": 0.0}}
+
+
+@pytest.mark.parametrize("error", [RuntimeError("boom"), SystemExit(3)], ids=["raises", "exits"])
+async def test_a_summary_that_breaks_costs_nothing_but_itself(error: BaseException, glados_app: AppFactory) -> None:
+    class Breaks(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            if request.system == INSTRUCTIONS:
+                raise error
+            async for delta in super().stream(request):
+                yield delta
+
+    app = await glados_app(model=Breaks("One.", "Two."), settings=LONG)
+    result = await app.run("Hi")
+
+    assert (await app.run("x" * 20_000, session=result.session_id)).text == "Two."
+
+
+async def test_a_summary_after_a_refusal_has_its_tries_too(glados_app: AppFactory) -> None:
+    too_long = [ModelContextTooLong("too long")]
+    busy: list[Any] = [ModelRateLimited("slow", retry_after=0)]
+    model = Flaky(says("One."), too_long, busy, too_long, says("A summary."), says("Two."))
+    app = await glados_app(model=model, settings=QUICK)
+    result = await app.run("Hi")
+
+    assert (await app.run("Go on", session=result.session_id)).text == "Two."
+
+
+async def test_a_prompt_that_fills_the_context_by_itself_is_not_summarised_every_turn(glados_app: AppFactory) -> None:
+    model = ScriptedModel(*[call("toys.look") for _ in range(5)], "Done.")
+    app = await glados_app(plugins=[plugin_of(look)], model=model, settings=LONG)
+    result = await app.run("Go", agent=Agent(instructions="x" * 14_000))
+
+    assert result.text == "Done."
+    assert not [request for request in model.requests if request.system == INSTRUCTIONS]

@@ -10,6 +10,7 @@ from typing import Any
 from glados.core.errors import ModelError
 from glados.core.events import Compacted, ModelChanged, ModelRetried
 from glados.core.journal import Journal
+from glados.core.limits import LimitReached
 from glados.core.memory import Memory
 from glados.core.messages import Usage
 from glados.core.model import ModelDone, ModelRequest
@@ -26,7 +27,12 @@ class Answers:
     """Asks the model of one run; `turn` is the answer that arrives now or that is being worked on."""
 
     def __init__(
-        self, context: RunContext, journal: Journal, begin: Callable[[], Turn], spend: Callable[[str, Usage], None]
+        self,
+        context: RunContext,
+        journal: Journal,
+        begin: Callable[[], Turn],
+        spend: Callable[[str, Usage | None], None],
+        limit: Callable[[float], str | None],
     ) -> None:
         self.model = context.model
         self.turn: Turn | None = None
@@ -34,6 +40,7 @@ class Answers:
         self._journal = journal
         self._begin = begin
         self._spend = spend
+        self._limit = limit  # the bound that is reached so many seconds from now
         self._memory = Memory(journal, context.window, context.fixed_chars())
         self._memo: dict[str, Any] = {}
         self._compacted = False  # whether this answer has had its compaction
@@ -58,11 +65,17 @@ class Answers:
 
     async def _recover(self, error: ModelError, patience: Patience) -> Patience:
         """Make the history shorter, wait for the next try, or change to the fallback; raises when nothing is left."""
-        if isinstance(error, ModelContextTooLong) and not self._compacted and await self._compact():
-            return patience
+        if isinstance(error, ModelContextTooLong) and not self._compacted:
+            try:
+                if await self._compact():
+                    return patience
+            except ModelError as failed:  # the summary has its tries too
+                error, self._compacted = failed, not failed.retryable
         journal, retry = self._journal, patience.next(error)
         if retry is not None:
             self.turn = None
+            if (limit := self._limit(retry.delay)) is not None:
+                raise LimitReached(limit)
             journal.publish(ModelRetried, model=self.model.name, error=error, delay=retry.delay, n=journal.next_n())
             await asyncio.sleep(retry.delay)
             return patience

@@ -65,8 +65,8 @@ class App:
         self._models = models
         self._pipeline = Pipeline(services, self.permissions, host.tool_hooks)
         context = Context(services.get(GladosSettings).instructions)
-        self._workshop = Workshop(host, models, store, self.bus, self._pipeline, context)
         self._lines = lines.Lines(self._told)
+        self._workshop = Workshop(host, models, store, self.bus, self._pipeline, context, self._lines)
         self._closed = False
         self._naming: set[asyncio.Task[None]] = set()
 
@@ -245,7 +245,7 @@ class App:
 
     def _working(self, session_id: str) -> Run:
         run = self._lines.working(session_id)
-        if run is None:
+        if run is None or run.over:
             raise SessionIdle(f"Nothing runs in session {session_id!r}: send a prompt instead.", session_id=session_id)
         return run
 

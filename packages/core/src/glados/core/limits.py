@@ -10,6 +10,14 @@ from glados.core.results import Spent
 N = TypeVar("N", int, float)
 
 
+class LimitReached(Exception):
+    """A bound that is reached in the middle of an answer, where the model would be asked again."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The bounds of a run, checked before each model call; None is no bound.

@@ -65,7 +65,8 @@ class Lines:
     def _leave(self, session_id: str, task: asyncio.Task[RunResult]) -> None:
         line = self._lines[session_id]
         line.tasks.remove(task)
-        line.working = None
+        if line.working is not None and line.working.id == task.get_name():
+            line.working = None
         if not line.tasks:
             del self._lines[session_id]
         if task.cancelled():

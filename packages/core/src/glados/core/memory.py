@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from glados.core import compaction
-from glados.core.errors import ModelError
+from glados.core.errors import GladosError, ModelError
+from glados.core.foreign import failure
 from glados.core.journal import Journal
 from glados.core.messages import Usage
 from glados.core.model import Model, ModelDone, ModelRequest, TextDelta
 from glados.core.sessions import Draft
+
+WORTH_IT = 16  # messages that take less than this share of the context are not worth a summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Memory:
     """Watches the size of the prompt, and replaces the older part of the history by a summary."""
 
     def __init__(self, journal: Journal, window: Window, fixed_chars: int) -> None:
-        self.used = Usage()
+        self.used: Usage | None = None
         self.model: str | None = None
         self._journal = journal
         self._window = window
@@ -41,7 +44,11 @@ class Memory:
     @property
     def due(self) -> bool:
         """Whether older turns should be summarised before the next call."""
-        return compaction.due(self._tokens(), self._window.tokens, self._window.compact_at)
+        window = self._window
+        if not compaction.due(self._tokens(), window.tokens, window.compact_at):
+            return False
+        # Where system prompt and tools fill the context, a summary of a few messages would only cost, every turn.
+        return compaction.estimate(self._journal.messages) >= window.tokens // WORTH_IT
 
     async def compact(self) -> dict[str, Any] | None:
         """Summarise the older turns; the payload of the entry, or None if there is nothing to summarise."""
@@ -66,12 +73,18 @@ class Memory:
     async def _summarise(self, request: ModelRequest) -> str:
         text: list[str] = []
         done: ModelDone | None = None
-        async for delta in self._window.small.stream(request):
-            if isinstance(delta, TextDelta):
-                text.append(delta.text)
-            elif isinstance(delta, ModelDone):
-                done = delta
+        small = self._window.small
+        try:
+            async for delta in small.stream(request):
+                if isinstance(delta, TextDelta):
+                    text.append(delta.text)
+                elif isinstance(delta, ModelDone):
+                    done = delta
+        except GladosError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ModelError(failure(f"The model {small.name!r}", error).message) from error
         if done is None:
             raise ModelError("The summary of the conversation ended before it was complete: try again.")
-        self.used, self.model = done.usage or Usage(), done.model
+        self.used, self.model = done.usage, done.model
         return "".join(text)

@@ -96,6 +96,12 @@ class PermissionService:
         """What a person refused in a session, for the agents that it starts: they may not do it either."""
         return Rights(rules=tuple(rule for rule in self._session_rules.get(session_id, ()) if rule.effect == "deny"))
 
+    def hand_up(self, child_id: str, parent_id: str) -> None:
+        """Remember in a session what a person refused to an agent that it started: the next one is not to ask again."""
+        known = self._session_rules.get(parent_id, ())
+        for rule in [rule for rule in self.ceiling(child_id).rules if rule not in known]:
+            self._add(parent_id, rule)
+
     def rules(self) -> list[StoredRule]:
         """The rules that were given for good: what, by whom and when; the oldest first."""
         return list(self._stored.values())

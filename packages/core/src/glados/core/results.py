@@ -86,11 +86,10 @@ class Progress:
     reasked: int = 0
     output: BaseModel | None = None
 
-    def answered(self, text: str, model: str, usage: Usage | None, cost: float | None) -> Progress:
+    def answered(self, text: str, model: str, usage: Usage | None) -> Progress:
         """After a model call; the pieces of an answer that was cut short and continued are one text."""
         whole = self.text + text if self.continued else text or self.text
-        spent = self.spent.plus(usage or Usage(), cost, turns=1)
-        return replace(self, spent=spent, text=whole, steps=(*self.steps, Step("model", model, usage=usage)))
+        return replace(self, text=whole, steps=(*self.steps, Step("model", model, usage=usage)))
 
     def told(self, results: list[ToolResult]) -> Progress:
         """After tool calls."""

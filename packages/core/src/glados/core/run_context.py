@@ -24,6 +24,7 @@ from glados.core.workspaces import Workspace
 
 if TYPE_CHECKING:
     from glados.core.runs import Run
+    from glados.core.scope import ScopedHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,9 @@ class RunContext:
     workspace: Workspace | None = None
     rights: tuple[Rights, ...] = ()
     depth: int = 0
+    tainted: bool = False  # whether untrusted content stands behind the prompt
     patience: Callable[[], Patience] = Patience
-    run_child: Callable[[Run, Agent, str], Awaitable[RunResult]] | None = None
+    run_child: Callable[[Run, Agent, str, ScopedHost], Awaitable[RunResult]] | None = None
 
     def fixed_chars(self) -> int:
         """The size of what every prompt of the run begins with."""

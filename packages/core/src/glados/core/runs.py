@@ -15,12 +15,13 @@ from glados.core.executor import Executor
 from glados.core.fences import Fence
 from glados.core.foreign import failure
 from glados.core.journal import Journal
+from glados.core.limits import LimitReached
 from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage, unanswered, user_message
 from glados.core.outcomes import part
 from glados.core.prices import cost
-from glados.core.results import Progress, RunResult, Spent
+from glados.core.results import Progress, RunResult
 from glados.core.run_context import RunContext
-from glados.core.scope import Scope
+from glados.core.scope import Scope, ScopedHost
 from glados.core.sessions import Draft, Entry
 from glados.core.shielding import to_the_end
 from glados.core.tools import ToolResult
@@ -40,8 +41,10 @@ class Run:
         self.progress = Progress()
         self.root: Run = parent.root if parent is not None else self
         self.children = 0
+        self.over = False  # once it hears nothing more
+        self._parent = parent
         self._journal = Journal(self.session_id, id, context.store, context.bus)
-        self._answers = Answers(context, self._journal, self._turn, self._spend)
+        self._answers = Answers(context, self._journal, self._turn, self._spend, self.limit)
         self._fence = Fence()
         self._steering: list[str] = []
         self._following: list[str] = []
@@ -72,16 +75,27 @@ class Run:
         """How long it works already."""
         return time.monotonic() - self._started
 
-    def add_child(self, spent: Spent) -> None:
-        """Count what a child has used."""
-        total = self.progress.spent.plus(spent.usage, spent.cost, turns=spent.turns)
-        self.progress = replace(self.progress, spent=total)
+    @property
+    def tainted(self) -> bool:
+        """Whether untrusted content stands in its session."""
+        return self._journal.taint()
 
-    async def _child(self, agent: Agent, prompt: str) -> RunResult:
+    def limit(self, ahead: float = 0.0) -> str | None:
+        """The bound that is reached, now or some seconds ahead: its own, or one above, which all children share."""
+        reached = self._context.agent.limits.reached(self.progress.spent, self.seconds() + ahead)
+        return reached or (self._parent.limit(ahead) if self._parent is not None else None)
+
+    def spend(self, usage: Usage, cost: float | None, *, turns: int = 0) -> None:
+        """Count a model call, here and in every run above."""
+        self.progress = replace(self.progress, spent=self.progress.spent.plus(usage, cost, turns=turns))
+        if self._parent is not None:
+            self._parent.spend(usage, cost, turns=turns)
+
+    async def _child(self, agent: Agent, prompt: str, caller: ScopedHost) -> RunResult:
         run_child = self._context.run_child
         if run_child is None:
             raise ToolError("This run cannot have children.")
-        return await run_child(self, agent, prompt)
+        return await run_child(self, agent, prompt, caller)
 
     async def execute(self, prompt: str) -> RunResult:
         """Work on the prompt until the model stops; cancelling it is the abort, and leaves a valid history."""
@@ -90,8 +104,11 @@ class Run:
             stop = await self._loop(prompt)
         except asyncio.CancelledError:
             stop = "aborted"
+        except LimitReached as reached:
+            stop = reached.limit
         except Exception as caught:
             stop, error = "error", failure("The run", caught)
+        self.over = True
         return await to_the_end(self._finish(stop, error))
 
     async def _finish(self, stop: str, error: GladosError | None) -> RunResult:
@@ -115,7 +132,7 @@ class Run:
         await self._begin(prompt)
         while True:
             await self._say_all(self._steering)
-            limit = self._context.agent.limits.reached(self.progress.spent, self.seconds())
+            limit = self.limit()
             if limit is not None:
                 return limit
             turn = await self._answers.next()
@@ -134,6 +151,8 @@ class Run:
         journal = self._journal
         await journal.load(compaction.history)
         journal.publish(RunStarted, model=self._answers.model.name, n=journal.next_n())
+        if self._context.tainted:
+            await journal.record(Draft("custom", {"tainted": True, "why": "the prompt was made of it"}, self.id))
         lost = [_lost(call) for call in unanswered(journal.messages)]
         if lost:
             await journal.say(Message("tool", tuple(lost)))
@@ -147,6 +166,7 @@ class Run:
             await self._journal.say(user_message(CONTINUE))
             return None
         if self._steering:
+            self.progress = replace(self.progress, continued=0)
             return None
         output = self._context.output
         if output is not None and stop in ("end", "tool_calls"):
@@ -156,6 +176,7 @@ class Run:
                 return None
             self.progress = replace(self.progress, output=parsed)
         if self._following:
+            self.progress = replace(self.progress, continued=0)
             await self._journal.say(user_message(self._following.pop(0)))
             return None
         return "end" if stop == "tool_calls" else stop
@@ -179,12 +200,12 @@ class Run:
         done = turn.done
         assert done is not None
         price = cost(done.model, done.usage, self._context.prices) if done.usage is not None else None
-        self.progress = self.progress.answered(turn.text, done.model, done.usage, price)
+        self.progress = self.progress.answered(turn.text, done.model, done.usage)
+        self.spend(done.usage or Usage(), price, turns=1)
 
-    def _spend(self, model: str, usage: Usage) -> None:
+    def _spend(self, model: str, usage: Usage | None) -> None:
         """Add a call that is no answer, such as a summary."""
-        spent = self.progress.spent.plus(usage, cost(model, usage, self._context.prices))
-        self.progress = replace(self.progress, spent=spent)
+        self.spend(usage or Usage(), cost(model, usage, self._context.prices))
 
     async def _run_calls(self, turn: Turn) -> None:
         """Let every call of an answer end, and write the results down in order."""

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from glados.core.errors import PermissionDenied, ToolAborted, ToolError
 from glados.core.events import Event, PermissionGranted, PermissionRefused, PermissionRequested, ToolProgress
-from glados.core.messages import ToolCallPart
+from glados.core.messages import ToolCallPart, well_formed
 from glados.core.notices import MAX_NOTES, Note
 from glados.core.outcomes import output_of
 from glados.core.permissions import PermissionService
@@ -46,7 +46,7 @@ class Scope:
     next_n: Callable[[], int] | None = None
     approve: bool = False
     depth: int = 0
-    run_child: Callable[[Agent, str], Awaitable[RunResult]] | None = None
+    run_child: Callable[[Agent, str, ScopedHost], Awaitable[RunResult]] | None = None
     rights: tuple[Rights, ...] = ()
     tainted: Callable[[], bool] = _never
 
@@ -79,7 +79,8 @@ class ScopedHost:
         """Tell it, without storing it; one that comes too soon waits, and gives way to the next."""
         self._check_open(ctx)
         self.pace = self.pace or Pace()
-        facts = {"call_id": ctx.call_id, "tool_id": ctx.tool_id, "message": message, "done": done, "total": total}
+        text = well_formed(message)
+        facts = {"call_id": ctx.call_id, "tool_id": ctx.tool_id, "message": text, "done": done, "total": total}
         self.pace.tell(lambda: self.scope.publish(ToolProgress(**facts, **self.scope.told())))
 
     def note(self, note: Note) -> None:
@@ -119,10 +120,7 @@ class ScopedHost:
         self._check_open(ctx)
         if self.scope.run_child is None:
             raise ToolError(f"{ctx.tool_id} needs an agent, which only a call inside a run can have.")
-        result = await self.scope.run_child(agent, prompt)
-        if result.tainted:
-            self.mark_untrusted()  # what the child read stands in its answer
-        return result
+        return await self.scope.run_child(agent, prompt, self)
 
     def tainted(self) -> bool:
         """Whether untrusted content may stand behind what is asked for: in the session, or read by this very call."""
@@ -165,8 +163,9 @@ class ScopedHost:
         scope = self.scope
         if scope.on_question == "deny":
             return Answered("deny", "glados", _nobody_there(ctx.tool_id, why))
+        text, now = well_formed(text), timestamp()
         question = Question(
-            new_id(), scope.session_id, scope.run_id, ctx.call_id, ctx.tool_id, input, text, why, timestamp(), rule
+            new_id(), scope.session_id, scope.run_id, ctx.call_id, ctx.tool_id, input, text, why, now, rule
         )
         entry = await self._record("permission_question", question.to_dict())
         waiting = self.permissions.open(question)

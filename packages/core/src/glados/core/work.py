@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
@@ -27,6 +26,7 @@ from glados.core.recovery import Patience
 from glados.core.results import RunResult
 from glados.core.run_context import RunContext
 from glados.core.runs import Run
+from glados.core.scope import ScopedHost
 from glados.core.sessions import Session, SessionStore, new_id
 from glados.core.workspaces import Workspace
 
@@ -60,6 +60,7 @@ class Work:
     images: Sequence[ImagePart] = ()
     workspace: Workspace | None = None
     on_question: OnQuestion = "deny"
+    tainted: bool = False  # whether untrusted content stands behind the prompt
 
 
 class Workshop:
@@ -73,8 +74,10 @@ class Workshop:
         bus: EventBus,
         pipeline: Pipeline,
         context: Context,
+        line_up: lines.Lines,
     ) -> None:
         self._context = context
+        self._lines = line_up
         self._host = host
         self._models = models
         self._store = store
@@ -96,9 +99,9 @@ class Workshop:
         """A run of the main agent or of the one that is named."""
         agent = work.agent or self._main
         prepared = await self._host.prepare(Prepare("run", session))
-        return self._run(run_id, session, agent, work, prepared.tools, prepared.items, (agent.rights,), 0)
+        return self._run(run_id, session, agent, work, prepared.tools, prepared.items, (agent.rights,))
 
-    async def run_child(self, parent: Run, agent: Agent, prompt: str) -> RunResult:
+    async def run_child(self, parent: Run, agent: Agent, prompt: str, caller: ScopedHost) -> RunResult:
         """A child run in a child session: its limits lie inside what its parent has left, its rights too."""
         options, depth = self._models.settings, parent.context.depth + 1
         if depth > options.max_depth:
@@ -113,15 +116,24 @@ class Workshop:
         known = {tool.id for tool in parent.context.tools}
         tools = [tool for tool in prepared.tools if tool.id in known]
         inherited = parent.context
-        work = Work(prompt, child, workspace=inherited.workspace, on_question=inherited.on_question)
+        work = Work(
+            prompt,
+            child,
+            workspace=inherited.workspace,
+            on_question=inherited.on_question,
+            tainted=caller.tainted(),
+        )
         refused = self._pipeline.permissions.ceiling(parent.session_id)
         rights = (*parent.context.rights, refused, agent.rights)
-        run = self._run(new_id(), session, child, work, tools, prepared.items, rights, depth, parent)
-        task = asyncio.create_task(run.execute(prompt), name=run.id)
+        run = self._run(new_id(), session, child, work, tools, prepared.items, rights, parent)
+        task = self._lines.join(session.id, run.id, lambda: run.execute(prompt))
+        self._lines.works(session.id, run)
         try:
             return await lines.outcome(task, session.id)
         finally:
-            parent.add_child(run.progress.spent)
+            if run.tainted:
+                caller.mark_untrusted()  # what it read stands in its answer, or in its error
+            self._pipeline.permissions.hand_up(session.id, parent.session_id)
 
     def _run(
         self,
@@ -132,7 +144,6 @@ class Workshop:
         tools: Sequence[Tool],
         items: Sequence[tuple[str, str]],
         rights: tuple[Rights, ...],
-        depth: int,
         parent: Run | None = None,
     ) -> Run:
         options = self._models.settings
@@ -157,7 +168,8 @@ class Workshop:
                 output=work.output,
                 workspace=work.workspace,
                 rights=rights,
-                depth=depth,
+                depth=parent.context.depth + 1 if parent is not None else 0,
+                tainted=work.tainted,
                 patience=lambda: Patience(options.tries, options.first_pause),
                 run_child=self.run_child,
             ),
