@@ -145,7 +145,7 @@ class ScopedHost:
             return
         if decision.effect == "deny":
             raise PermissionDenied(f"{ctx.tool_id} is not allowed: {decision.why}.", tool=ctx.tool_id)
-        if scope.approve or (default_yes and not decision.by_rule):
+        if scope.approve or (default_yes and not decision.by_rule and not tainted):
             return
         values = fields.values_as_json
         text = request.description or f"{ctx.tool_id} with {json.dumps(values, ensure_ascii=False)}"

@@ -43,7 +43,7 @@ class ToolCall:
         self.refusal = reason
 
     def allow(self) -> None:
-        """Answer yes to the question that only the mode asks; where a rule asks or denies it changes nothing."""
+        """Answer yes to the question that only the mode asks; it does nothing about rules or untrusted content."""
         self._check_open()
         self.allowed = True
 
