@@ -403,7 +403,7 @@ async def test_an_agent_has_only_the_tools_that_it_names(glados_app: AppFactory)
     app = await glados_app(plugins=[plugin_of(write, look)], model=model)
     result = await app.run("Write", agent=Agent(tools=("toys.look",)))
 
-    assert [made.id for made in model.requests[0].tools] == ["toys.look"]
+    assert [made.id for made in model.requests[0].tools] == ["artifacts.read", "toys.look"]
     assert result.steps[1].code == "tool_not_found"
     assert [made.id for made in await app.tools()] == ["toys.look", "toys.write"]
 

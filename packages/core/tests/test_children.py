@@ -91,7 +91,7 @@ async def test_a_child_has_no_tool_that_its_parent_lacks(glados_app: AppFactory)
     app = await open_app(glados_app, model)
     await app.run("Go", agent=Agent(tools=("toys.delegate", "toys.look")))
 
-    assert [t.id for t in model.requests[1].tools] == ["toys.delegate", "toys.look"]
+    assert [t.id for t in model.requests[1].tools] == ["artifacts.read", "toys.delegate", "toys.look"]
 
 
 @pytest.mark.parametrize(
@@ -241,3 +241,13 @@ async def test_the_session_of_a_child_is_busy_and_can_be_aborted(glados_app: App
     assert await app.abort(sessions[0])
     assert (await running).text == "Done."
     assert results[0].stop == "aborted"
+
+
+async def test_a_session_is_deleted_with_those_of_its_children(glados_app: AppFactory) -> None:
+    model = ScriptedModel(call("toys.delegate"), "Child's answer.", "Done.")
+    app = await open_app(glados_app, model)
+    result = await app.run("Go")
+    assert len(await app.sessions.list()) == 2
+    await app.delete_session(result.session_id)
+
+    assert await app.sessions.list() == []

@@ -22,7 +22,9 @@ from glados.core import (
     ModelRequest,
     ModelRetried,
     Plugin,
+    RequestError,
     Services,
+    StreamChunk,
     TextDelta,
     ToolCallDelta,
     ToolCallPart,
@@ -380,3 +382,29 @@ async def test_a_prompt_that_fills_the_context_by_itself_is_not_summarised_every
 
     assert result.text == "Done."
     assert not [request for request in model.requests if request.system == INSTRUCTIONS]
+
+
+async def test_an_output_that_has_no_schema_is_refused(glados_app: AppFactory) -> None:
+    class Odd(BaseModel):
+        made: Callable[[], int]
+
+    app = await glados_app(model=ScriptedModel())
+
+    with pytest.raises(RequestError, match="Odd has no JSON schema"):
+        await app.run("Bake", output=Odd)
+
+
+async def test_the_cost_of_an_answer_that_was_aborted_is_not_known(glados_app: AppFactory) -> None:
+    class Endless(Flaky):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            yield TextDelta("Half")
+            await asyncio.Event().wait()
+
+    app = await glados_app(model=Endless())
+    session = await app.create_session()
+    with app.bus.subscribe(session.id) as events:
+        running = asyncio.create_task(app.run("Hi", session=session.id))
+        await next_of(events, StreamChunk)
+        await app.abort(session.id)
+
+    assert (await running).cost is None

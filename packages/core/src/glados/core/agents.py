@@ -11,6 +11,7 @@ from glados.core.model import Thinking
 from glados.core.rules import Rights
 from glados.core.tools import Tool
 
+READ_ON = "artifacts.read"
 INSTRUCTIONS = (
     "You are glados, an assistant that works with tools. Use a tool when it gets you a fact or does the work; when a"
     " tool fails, read its error and do what it says. Answer in the language of the question."
@@ -34,4 +35,6 @@ class Agent:
 
     def choose(self, tools: Sequence[Tool]) -> list[Tool]:
         """The tools that this agent has, in the given order."""
-        return [tool for tool in tools if any(fnmatchcase(tool.id, pattern) for pattern in self.tools)]
+        chosen = [tool for tool in tools if any(fnmatchcase(tool.id, pattern) for pattern in self.tools)]
+        # Whoever has a tool has to be able to read on where its result was cut.
+        return [tool for tool in tools if tool.id == READ_ON or tool in chosen] if chosen else []

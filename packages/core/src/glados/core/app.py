@@ -186,9 +186,11 @@ class App:
         return session
 
     async def delete_session(self, session_id: str) -> None:
-        """Abort what runs and what waits in a session, and delete it."""
+        """Abort what runs and what waits in a session, and delete it with those of the agents that it started."""
         await self.sessions.get(session_id)
         await lines.abort(self._lines.tasks(session_id))
+        for child in await self.sessions.children(session_id):
+            await self.delete_session(child.id)
         await self.sessions.delete(session_id)
         self.permissions.forget_session(session_id)
         await self.services.get(ArtifactStore).forget_session(session_id)

@@ -88,7 +88,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """A ceiling: at most this mode, and rules of which only those that deny or ask count."""
+    """A ceiling: where no rule decides, at most this mode; and rules, of which only those that deny or ask count.
+
+    An allow rule of the user stands above every mode. What no rule may allow is denied by a rule here.
+    """
 
     mode: Mode | None = None
     rules: tuple[Rule, ...] = ()

@@ -234,7 +234,8 @@ class Run:
             return
         results = await turn.executor.abort()
         if not turn.stored and (turn.text or turn.calls):
-            self.progress = replace(self.progress, text=turn.text or self.progress.text)
+            spent = self.progress.spent if turn.done is not None else replace(self.progress.spent, cost=None)
+            self.progress = replace(self.progress, text=turn.text or self.progress.text, spent=spent)
             await self._say_turn(turn, stop)
         self._answers.turn = None
         waiting = {call.id for call in unanswered(self._journal.messages)}

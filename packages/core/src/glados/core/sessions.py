@@ -87,6 +87,8 @@ class SessionStore(Protocol):
 
     async def entries(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Sequence[Entry]: ...
 
+    async def children(self, session_id: str) -> list[Session]: ...
+
     async def rename(self, session_id: str, title: str) -> Session: ...
 
     async def delete(self, session_id: str) -> None: ...
@@ -142,6 +144,10 @@ class MemorySessionStore:
         """The entries behind a number, in order."""
         first = max(after, 0)
         return self._log(session_id).entries[first : None if limit is None else first + limit]
+
+    async def children(self, session_id: str) -> list[Session]:
+        """The sessions of the agents that a session started."""
+        return [log.session for log in self._logs.values() if log.session.parent_id == session_id]
 
     async def rename(self, session_id: str, title: str) -> Session:
         """Give a session another title."""

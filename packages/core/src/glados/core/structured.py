@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, PydanticUserError, ValidationError
 
-from glados.core.errors import ModelError
+from glados.core.errors import ModelError, RequestError
 
 MAX_ASKED_AGAIN = 5
 _FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<json>.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
@@ -21,7 +21,10 @@ class InvalidOutput(ModelError):
 
 def instructions(output: type[BaseModel]) -> str:
     """What the system prompt says of the form of the answer."""
-    schema = json.dumps(output.model_json_schema(), ensure_ascii=False, sort_keys=True)
+    try:
+        schema = json.dumps(output.model_json_schema(), ensure_ascii=False, sort_keys=True)
+    except PydanticUserError as error:
+        raise RequestError(f"{output.__name__} has no JSON schema, so no model can answer with it: {error}") from None
     return f"When you are done, answer with one JSON object and nothing else; it has to fit this JSON schema: {schema}"
 
 
