@@ -408,3 +408,10 @@ async def test_the_cost_of_an_answer_that_was_aborted_is_not_known(glados_app: A
         await app.abort(session.id)
 
     assert (await running).cost is None
+
+
+async def test_what_a_cut_answer_cost_is_not_known(glados_app: AppFactory) -> None:
+    model = Flaky([TextDelta("Hal"), ModelStreamCut("cut")], says("Hello."))
+    app = await glados_app(model=model, settings=QUICK)
+
+    assert (await app.run("Hi")).cost is None

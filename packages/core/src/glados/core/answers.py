@@ -56,6 +56,8 @@ class Answers:
             except ModelError as error:
                 if not (turn.calls and error.retryable):
                     await turn.executor.abort()
+                    if turn.text:  # it was written and has its price, which nobody tells us
+                        self._spend(self.model.name, None)
                     patience = await self._recover(error, patience)
                     continue
                 # Its calls have begun: asking again could do them twice, so they are what the answer was.
