@@ -370,6 +370,9 @@ async def test_an_abort_while_a_question_waits_denies_it(glados_app: AppFactory)
     assert log[2:4] == ["permission_question", "permission_answer"]
     assert log[4].startswith("tool c2=aborted ")
     assert app.permissions.pending() == []
+    [session] = await app.sessions.list()
+    texts = [str(entry.to_dict()["payload"]) for entry in await app.sessions.entries(session.id)]
+    assert not any("outcome is unknown" in text for text in texts)
 
 
 async def test_an_abort_while_tools_run_ends_them_and_tells_their_end(glados_app: AppFactory) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from glados.core.foreign import failure
 from glados.core.outcomes import failed
-from glados.core.pipeline import Checked, aborted
+from glados.core.pipeline import CallAborted, Checked, aborted
 from glados.core.tools import ToolResult
 
 ABORT_GRACE = 2.0  # seconds that aborted tools get to clean up before they are left behind
@@ -91,6 +91,8 @@ class Executor:
     async def _work(self, item: _Item, checked: Checked) -> None:
         try:
             item.result = await self._run(checked)
+        except CallAborted as error:
+            item.result = error.result
         except asyncio.CancelledError:
             item.result = aborted(checked, "had begun and its outcome is unknown")
         except (Exception, SystemExit) as error:  # the pipeline tells its failures; what comes here is a fault of ours

@@ -58,8 +58,9 @@ class Pipeline:
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
-                _tell_end(aborted(checked, "had begun and its outcome is unknown"), host)
-                raise
+                result = aborted(checked, "had begun and its outcome is unknown" if host.begun else "had not begun")
+                _tell_end(result, host)
+                raise CallAborted(result) from error
             result = failed(call, failure_of(call.tool_id, error))  # the tool itself raised it
         except (Exception, SystemExit) as error:
             result = failed(call, failure_of(call.tool_id, error))
@@ -73,6 +74,7 @@ class Pipeline:
     async def _called(self, checked: Checked, ctx: ToolContext, host: ScopedHost) -> ToolResult:
         """The call and the result's limit; what comes of it, an error's text too, is as untrusted as the tool says."""
         tool, call, scope = checked.tool, checked.call, host.scope
+        host.begun = True
         try:
             output = await _call(checked, ctx, scope)
             ended = Ended(output, rendered(tool, output))
@@ -89,6 +91,14 @@ class Pipeline:
     async def _inner(self, call: ToolCallPart, scope: Scope) -> ToolResult:
         checked = self.check(call, scope.tools)
         return checked if isinstance(checked, ToolResult) else await self.run(checked, scope)
+
+
+class CallAborted(asyncio.CancelledError):
+    """The cancellation of a call, with the result that it leaves."""
+
+    def __init__(self, result: ToolResult) -> None:
+        super().__init__()
+        self.result = result
 
 
 def aborted(checked: Checked, how_far: str) -> ToolResult:

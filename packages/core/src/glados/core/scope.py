@@ -70,6 +70,7 @@ class ScopedHost:
     scope: Scope
     permissions: PermissionService
     call_inner: Callable[[ToolCallPart, Scope], Awaitable[ToolResult]]
+    begun: bool = False
     over: bool = False
     untrusted: bool = False
     notes: tuple[Note, ...] = ()
