@@ -9,7 +9,7 @@ import pytest
 
 from glados.core.errors import InvalidSetting, PluginError
 from glados.core.model import Model, ModelDelta, ModelProvider, ModelRequest
-from glados.core.models.choice import Models, choose_model
+from glados.core.models.choice import Models
 from glados.core.models.offline import OfflineModel
 from glados.core.models.openai import OpenAIModel
 from glados.core.prices import Price
@@ -147,10 +147,6 @@ def test_the_api_is_the_one_of_the_settings() -> None:
         model = models(OPENAI_API_KEY="sk-1", MODEL_NORMAL="n", MODEL_API=api).resolve("normal")
         assert isinstance(model, OpenAIModel)
         assert model.api == api
-
-
-def test_one_model_can_be_chosen_alone() -> None:
-    assert choose_model(Settings(environ={"OPENAI_BASE_URL": URL, "MODEL_NORMAL": "n"}), ()).name == "n"
 
 
 async def test_all_models_share_one_connection_and_closing_closes_it() -> None:

@@ -7,7 +7,7 @@ wins over them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -80,16 +80,6 @@ def cost(model: str, usage: Usage | None, prices: Mapping[str, Price] | None = N
     """What one call cost; None where the price or the number of tokens is not known."""
     price = price_of(model, prices)
     return price.of(usage) if price is not None and usage is not None else None
-
-
-def total(costs: Iterable[float | None]) -> float | None:
-    """What many calls cost together; None if one of them is not known."""
-    known = 0.0
-    for part in costs:
-        if part is None:
-            return None
-        known += part
-    return known
 
 
 def _is_of(rest: str) -> bool:

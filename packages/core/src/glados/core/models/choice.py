@@ -83,11 +83,6 @@ class Models:
         return self._models.setdefault(OfflineModel.name, OfflineModel())
 
 
-def choose_model(settings: Settings, providers: Sequence[ModelProvider]) -> Model:
-    """The normal model."""
-    return Models(settings, providers).resolve("normal")
-
-
 def _connection(settings: OpenAISettings) -> Connection | None:
     if settings.api_key is None and settings.base_url is None:
         return None

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from glados.core.agents import READ_ON
 from glados.core.fences import unfenced
 from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage
 from glados.core.model import ModelDelta, ModelDone, ModelRequest, TextDelta, ToolCallDelta
 from glados.core.outcomes import content
 from glados.core.sessions import new_id
 
-READ_ON = "artifacts.read"  # nothing that a person would call
 CONFIGURE = (
     "To talk to a real model, set OPENAI_API_KEY (and MODEL_NORMAL), or OPENAI_BASE_URL for a compatible server."
 )
@@ -45,6 +45,7 @@ class OfflineModel:
             return
         command = _command(last.text)
         if command is None or not (command.explicit or command.tool_id in tools):
+            # reading on is nothing that a person would ask for
             async for delta in _say(_help({id for id in tools if id != READ_ON})):
                 yield delta
             return
