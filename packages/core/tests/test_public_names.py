@@ -9,20 +9,20 @@ import glados.core
 
 HEAVY = ("openai", "httpx", "httpx2", "dynaconf", "sqlalchemy", "sqlmodel", "fastapi", "starlette", "platformdirs")
 NAMES = """
-Agent Answer App ArtifactStore ArtifactsSettings CommandContext Compacted ConfigurationError Conflict Draft
-Entry Event EventBus ForbiddenAddress GladosError GladosSettings HookTimeout ImagePart InvalidAnswer
-InvalidInput InvalidSetting Layer Limit Limits MemoryArtifactStore MemorySessionStore Message MessageCreated
-MigrationError Migrator MissingSetting Model ModelChanged ModelDelta ModelDone ModelError ModelProvider
-ModelRequest ModelRetried ModelSettings NoSettings OnQuestion OpenAISettings PermissionDenied
-PermissionGranted PermissionRefused PermissionRequest PermissionRequested PermissionService
-PermissionsSettings Plugin PluginError PluginRecord PluginsSettings Prepare Price Question QuestionAnswered
-QuestionNotFound RequestError Rights Rule RuleNotFound RuleStore RunFinished RunResult RunStarted Section
-ServiceConflict ServiceNotFound Services Session SessionBusy SessionCreated SessionDeleted SessionIdle
-SessionNotFound SessionStore SessionUpdated Setting Settings SlowSubscriber Source Spent Step StoredRule
-StreamChunk Subscription TextDelta TextPart ThinkingDelta ThinkingDone ThinkingPart Tool ToolAborted ToolCall
-ToolCallDelta ToolCallEnded ToolCallPart ToolCallStarted ToolContext ToolError ToolFlags ToolNotFound
-ToolOutcome ToolProgress ToolResult ToolResultPart ToolTimeout Truncation Usage Workspace discover hookimpl
-installed tool
+Agent Answer App ArtifactStore ArtifactsSettings Charge CommandContext Compacted ConfigurationError Conflict
+Draft Entry EntryNotFound Event EventBus ForbiddenAddress Found GladosError GladosSettings HookTimeout
+ImagePart InvalidAnswer InvalidInput InvalidSetting Layer Limit Limits MemoryArtifactStore MemorySessionStore
+Message MessageCreated MigrationError Migrator MissingSetting Model ModelChanged ModelCost ModelDelta
+ModelDone ModelError ModelProvider ModelRequest ModelRetried ModelSettings NoSettings OnQuestion
+OpenAISettings OpenRun PermissionDenied PermissionGranted PermissionRefused PermissionRequest
+PermissionRequested PermissionService PermissionsSettings Plugin PluginError PluginRecord PluginsSettings
+Prepare Price Question QuestionAnswered QuestionNotFound RequestError Rights Rule RuleNotFound RuleStore
+RunFinished RunLost RunResult RunStart RunStarted Section ServiceConflict ServiceNotFound Services Session
+SessionBusy SessionCreated SessionDeleted SessionExists SessionIdle SessionNotFound SessionStore
+SessionUpdated Setting Settings SlowSubscriber Source Spent Step StoredRule StreamChunk Subscription TextDelta
+TextPart ThinkingDelta ThinkingDone ThinkingPart Tool ToolAborted ToolCall ToolCallDelta ToolCallEnded
+ToolCallPart ToolCallStarted ToolContext ToolError ToolFlags ToolNotFound ToolOutcome ToolProgress ToolResult
+ToolResultPart ToolTimeout Truncation Usage Workspace discover hookimpl installed tool
 """
 
 

@@ -37,7 +37,8 @@ from glados.core.compaction import INSTRUCTIONS
 from glados.core.errors import SessionIdle
 from glados.core.models.errors import ModelContextTooLong, ModelRateLimited, ModelStreamCut, ModelUnavailable
 from glados.core.recovery import Patience
-from glados.core.sessions import Draft, Entry, MemorySessionStore
+from glados.core.session_memory import MemorySessionStore
+from glados.core.sessions import Draft, Entry
 from glados.core.structured import InvalidOutput
 from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
 
@@ -301,13 +302,13 @@ async def test_an_answer_to_a_follow_up_is_not_the_rest_of_one_that_was_cut_shor
 
 async def test_a_run_that_has_stopped_takes_no_more_steering(glados_app: AppFactory) -> None:
     class SlowEnd(MemorySessionStore):
-        async def append(self, session_id: str, drafts: Sequence[Draft]) -> Sequence[Entry]:
+        async def append(self, session_id: str, drafts: Sequence[Draft], **options: Any) -> Sequence[Entry]:
             if drafts[0].kind == "run_end":
                 for say in (app.steer, app.follow_up):
                     with pytest.raises(SessionIdle):
                         say(session_id, "Wait!")
                     refused.append(say)
-            return await super().append(session_id, drafts)
+            return await super().append(session_id, drafts, **options)
 
     refused: list[object] = []
     app = await glados_app(model=ScriptedModel("Done."), store=SlowEnd())

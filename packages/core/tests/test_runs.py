@@ -395,12 +395,12 @@ class SlowStore(MemorySessionStore):
         self.left = number
         self.reached, self.go = asyncio.Event(), asyncio.Event()
 
-    async def append(self, session_id: str, drafts: Sequence[Draft]) -> Sequence[Entry]:
+    async def append(self, session_id: str, drafts: Sequence[Draft], **options: Any) -> Sequence[Entry]:
         self.left -= 1
         if self.left == 0:
             self.reached.set()
             await self.go.wait()
-        return await super().append(session_id, drafts)
+        return await super().append(session_id, drafts, **options)
 
 
 @pytest.mark.parametrize("number", range(1, 6))
@@ -462,11 +462,11 @@ class BrokenStore(MemorySessionStore):
         super().__init__()
         self.left = number
 
-    async def append(self, session_id: str, drafts: Sequence[Draft]) -> Sequence[Entry]:
+    async def append(self, session_id: str, drafts: Sequence[Draft], **options: Any) -> Sequence[Entry]:
         self.left -= 1
         if self.left <= 0:
             raise OSError("disk full")
-        return await super().append(session_id, drafts)
+        return await super().append(session_id, drafts, **options)
 
 
 @pytest.mark.parametrize("number", range(1, 6))

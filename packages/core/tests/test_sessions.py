@@ -89,7 +89,8 @@ async def test_a_deleted_session_is_gone() -> None:
 
 async def test_an_entry_is_told_as_json_whatever_its_payload() -> None:
     store = MemorySessionStore()
-    session = await store.create(parent_id="p")
+    parent = await store.create()
+    session = await store.create(parent_id=parent.id)
     said, end = await store.append(
         session.id,
         [Draft("message", Message("assistant", (TextPart("Hi"),)), "r", "ann"), Draft("run_end", {"stop": "end"})],
@@ -107,7 +108,7 @@ async def test_an_entry_is_told_as_json_whatever_its_payload() -> None:
         "principal": "ann",
     }
     assert end.to_dict()["payload"] == {"stop": "end"}
-    assert (session.to_dict()["parent_id"], session.to_dict()["principal"]) == ("p", "local")
+    assert (session.to_dict()["parent_id"], session.to_dict()["principal"]) == (parent.id, "local")
 
 
 def test_ids_are_unique_and_times_are_utc() -> None:

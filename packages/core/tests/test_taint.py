@@ -7,7 +7,8 @@ import pytest
 
 from glados.core import Agent, App, Draft, Entry, Message, Question, TextPart, ToolContext, ToolResultPart, tool
 from glados.core.questions import Answer
-from glados.core.sessions import EntryKind, MemorySessionStore
+from glados.core.session_memory import MemorySessionStore
+from glados.core.sessions import EntryKind
 from glados.core.taint import Taint
 from glados.core.testing import AppFactory, ScriptedModel, call, plugin_of
 

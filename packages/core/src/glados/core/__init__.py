@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from glados.core.errors import (
         ConfigurationError,
         Conflict,
+        EntryNotFound,
         GladosError,
         HookTimeout,
         InvalidAnswer,
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
         QuestionNotFound,
         RequestError,
         RuleNotFound,
+        RunLost,
         ServiceConflict,
         ServiceNotFound,
         SessionBusy,
+        SessionExists,
         SessionIdle,
         SessionNotFound,
         ToolAborted,
@@ -86,7 +89,18 @@ if TYPE_CHECKING:
     from glados.core.rule_store import RuleStore, StoredRule
     from glados.core.rules import Rule
     from glados.core.services import Services
-    from glados.core.sessions import Draft, Entry, MemorySessionStore, Session, SessionStore
+    from glados.core.session_memory import MemorySessionStore
+    from glados.core.sessions import (
+        Charge,
+        Draft,
+        Entry,
+        Found,
+        ModelCost,
+        OpenRun,
+        RunStart,
+        Session,
+        SessionStore,
+    )
     from glados.core.settings import Layer, NoSettings, Section, Setting, Settings
     from glados.core.tool_hooks import ToolCall, ToolOutcome
     from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult, tool
@@ -99,9 +113,9 @@ _MODULES = {
     "bus": "EventBus SlowSubscriber Subscription",
     "commands": "CommandContext",
     "discovery": "PluginsSettings discover installed",
-    "errors": "ConfigurationError Conflict GladosError HookTimeout InvalidAnswer InvalidInput InvalidSetting "
-    "MigrationError MissingSetting ModelError PermissionDenied PluginError QuestionAnswered "
-    "QuestionNotFound RequestError RuleNotFound ServiceConflict ServiceNotFound SessionBusy "
+    "errors": "ConfigurationError Conflict EntryNotFound GladosError HookTimeout InvalidAnswer InvalidInput "
+    "InvalidSetting MigrationError MissingSetting ModelError PermissionDenied PluginError QuestionAnswered "
+    "QuestionNotFound RequestError RuleNotFound RunLost ServiceConflict ServiceNotFound SessionBusy SessionExists "
     "SessionIdle SessionNotFound ToolAborted ToolError ToolNotFound ToolTimeout",
     "events": "Compacted Event MessageCreated ModelChanged ModelRetried PermissionGranted PermissionRefused "
     "PermissionRequested RunFinished RunStarted SessionCreated SessionDeleted SessionUpdated StreamChunk "
@@ -122,7 +136,8 @@ _MODULES = {
     "rule_store": "RuleStore StoredRule",
     "rules": "Rule",
     "services": "Services",
-    "sessions": "Draft Entry MemorySessionStore Session SessionStore",
+    "session_memory": "MemorySessionStore",
+    "sessions": "Charge Draft Entry Found ModelCost OpenRun RunStart Session SessionStore",
     "home": "GladosSettings",
     "settings": "Layer NoSettings Section Setting Settings",
     "tool_hooks": "ToolCall ToolOutcome",
@@ -137,15 +152,18 @@ __all__ = [
     "App",
     "ArtifactStore",
     "ArtifactsSettings",
+    "Charge",
     "CommandContext",
     "Compacted",
     "ConfigurationError",
     "Conflict",
     "Draft",
     "Entry",
+    "EntryNotFound",
     "Event",
     "EventBus",
     "ForbiddenAddress",
+    "Found",
     "GladosError",
     "GladosSettings",
     "HookTimeout",
@@ -165,6 +183,7 @@ __all__ = [
     "MissingSetting",
     "Model",
     "ModelChanged",
+    "ModelCost",
     "ModelDelta",
     "ModelDone",
     "ModelError",
@@ -175,6 +194,7 @@ __all__ = [
     "NoSettings",
     "OnQuestion",
     "OpenAISettings",
+    "OpenRun",
     "PermissionDenied",
     "PermissionGranted",
     "PermissionRefused",
@@ -197,7 +217,9 @@ __all__ = [
     "RuleNotFound",
     "RuleStore",
     "RunFinished",
+    "RunLost",
     "RunResult",
+    "RunStart",
     "RunStarted",
     "Section",
     "ServiceConflict",
@@ -207,6 +229,7 @@ __all__ = [
     "SessionBusy",
     "SessionCreated",
     "SessionDeleted",
+    "SessionExists",
     "SessionIdle",
     "SessionNotFound",
     "SessionStore",

@@ -33,7 +33,8 @@ from glados.core.rule_store import RuleStore
 from glados.core.runs import Run
 from glados.core.scope import Scope
 from glados.core.services import Services
-from glados.core.sessions import MemorySessionStore, Session, SessionStore, new_id
+from glados.core.session_memory import MemorySessionStore
+from glados.core.sessions import Session, SessionStore, new_id
 from glados.core.settings import Layer, Settings
 from glados.core.titles import made_title, plain_title
 from glados.core.tools import Tool
@@ -101,7 +102,7 @@ class App:
             models = Models(effective, container.all(ModelProvider), given=model)
             stack.push_async_callback(models.close)
             models.resolve("normal")
-            app = cls(effective, container, host, models, store or MemorySessionStore())
+            app = cls(effective, container, host, models, store or container.get(SessionStore))
             stack.push_async_callback(app._close)
             if rules := app.permissions.settings.rules():
                 warn_of_rules(rules, await app.tools())
@@ -271,6 +272,7 @@ def _container(settings: Settings) -> Services:
     services.provide(GladosSettings, lambda: own)
     services.provide(Settings, lambda: settings)
     services.provide(EventBus, EventBus)
+    services.provide(SessionStore, MemorySessionStore)
     services.provide(ArtifactStore, lambda: MemoryArtifactStore(kept))
     services.provide(RuleStore, lambda: FileRuleStore(own.data_dir / "rules.json"))
     services.provide(PermissionService, lambda: PermissionService(rights, lambda: services.get(RuleStore)))

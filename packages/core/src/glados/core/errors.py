@@ -11,13 +11,15 @@ GladosError
 │   └── MigrationError             a migration that could not be applied
 ├── RequestError               the caller changes the request
 │   ├── InvalidInput · ToolNotFound · InvalidAnswer · RuleNotFound
-│   └── SessionNotFound · SessionBusy · SessionIdle · QuestionNotFound · QuestionAnswered
+│   ├── SessionNotFound · SessionExists · SessionBusy · SessionIdle · EntryNotFound
+│   └── QuestionNotFound · QuestionAnswered
 ├── PermissionDenied           a person decides
 ├── ToolError                  the model tries something else
 │   ├── ToolTimeout
 │   └── ToolAborted
 ├── ModelError                 the model's service is looked at
 └── Conflict                   a lost race: try again
+    └── RunLost                    another process has taken the run over
 """
 
 from __future__ import annotations
@@ -115,6 +117,18 @@ class SessionNotFound(RequestError):
     code = "session_not_found"
 
 
+class SessionExists(RequestError):
+    """A session of that id is there already."""
+
+    code = "session_exists"
+
+
+class EntryNotFound(RequestError):
+    """A session has no entry of that id."""
+
+    code = "entry_not_found"
+
+
 class SessionBusy(RequestError):
     """The session is running a prompt and the caller did not want to queue."""
 
@@ -186,3 +200,9 @@ class Conflict(GladosError):
     """Somebody else changed the same thing first; the same call may succeed now."""
 
     code = "conflict"
+
+
+class RunLost(Conflict):
+    """Another process has taken a run over, because this one seemed to be dead: it must not go on."""
+
+    code = "run_lost"

@@ -77,7 +77,7 @@ class NewSession(Body):
 
 
 class SessionReply(BaseModel):
-    """A session; `seq` is the number of its last entry and `head` that entry's id."""
+    """A session; `seq` is the number of its last entry and `head` the entry that the next one follows."""
 
     id: str
     title: str | None
@@ -87,6 +87,11 @@ class SessionReply(BaseModel):
     principal: str
     seq: int
     head: str | None
+    tags: list[str]
+    usage: UsageReply = Field(description="Tokens of all model calls in it and in the sessions below it.")
+    cost: float | None = Field(description="US dollars, where the prices of all models used are known.")
+    forked_from: str | None
+    tainted: bool = Field(description="Whether its history came from outside.")
 
 
 class EntryReply(BaseModel):
