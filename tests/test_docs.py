@@ -293,7 +293,7 @@ def exported_names(package: Path) -> dict[str, list[str]]:
     """The public names of a package by the module that they come from."""
     tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
     found: dict[str, list[str]] = {}
-    for node in tree.body:
+    for node in ast.walk(tree):  # names that are loaded later are imported for type checkers only
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("glados."):
             found.setdefault(node.module, []).extend(alias.name for alias in node.names)
     return found

@@ -5,23 +5,20 @@ from typing import Any
 
 import pytest
 
-from glados.web_fetch.body import Body
-from glados.web_fetch.convert import Content, convert
+from glados.web_fetch.convert import convert
 from glados.web_fetch.errors import UnsupportedType
-from glados.web_fetch.http import Response
 from glados.web_fetch.media import parse_media
+from glados.web_fetch.pages import Content, Page, Source
 from glados.web_fetch.settings import Mode
-from glados.web_fetch.urls import parse_url
 
 PAGE = """<!doctype html><html><head><title> A \n page </title><script>var x = 1</script></head>
 <body><h1>Käse</h1><p>Read <a href="/more?a=1">more
  here</a>, <b>now</b>.</p><ul><li><a href="next">next</a></li></ul></body></html>"""
 
 
-def converted(body: str | bytes, mode: Mode = "markdown", type: str = "text/html", limit: int = 50_000) -> Content:
+def converted(body: str | bytes, mode: Mode = "markdown", type: str = "text/html", content: Content = "page") -> Page:
     data = body.encode() if isinstance(body, str) else body
-    response = Response(parse_url("https://good.test/docs/a"), 200, parse_media(type), Body(data))
-    return convert(response, mode, limit)
+    return convert(Source("https://good.test/docs/a", parse_media(type), data), mode, content)
 
 
 def links(page: str) -> list[dict[str, Any]]:
@@ -34,11 +31,10 @@ def test_markdown_has_atx_headings_links_and_no_scripts() -> None:
     assert "[more\nhere](/more?a=1), **now**." in content.text
     assert "var x" not in content.text
     assert content.title == "A page"
-    assert content.length == len(content.text)
 
 
 def test_html_is_the_decoded_source() -> None:
-    assert converted(PAGE, "html") == Content(PAGE, len(PAGE), "A page")
+    assert converted(PAGE, "html") == Page(PAGE, "A page")
     assert converted(PAGE.encode("cp1252"), "html", "text/html; charset=latin1").text == PAGE
 
 
@@ -65,25 +61,8 @@ def test_every_link_is_listed_as_it_is() -> None:
 
 
 def test_a_page_without_links_has_an_empty_list() -> None:
-    assert converted("<p>nothing</p>", "links") == Content("[]", 2, None)
-    assert converted("plain", "links", "text/plain") == Content("[]", 2)
-
-
-def test_text_is_cut_at_the_limit_and_its_length_told() -> None:
-    assert converted("word " * 100, type="text/plain", limit=7) == Content("word wo", 500)
-    assert converted("<p>" + "x" * 100, limit=10) == Content("x" * 10, 100)
-
-
-def test_links_are_cut_between_two_links() -> None:
-    page = "".join(f'<a href="/{n}">{n}</a>' for n in range(100))
-    whole = converted(page, "links")
-    assert whole.length == len(whole.text)
-    for limit in (2, 50, 51, 500, len(whole.text) - 1):
-        cut = converted(page, "links", limit=limit)
-        assert len(cut.text) <= limit
-        assert json.loads(cut.text) == json.loads(whole.text)[: len(json.loads(cut.text))]
-        assert cut.length == whole.length
-    assert converted(page, "links", limit=len(whole.text)) == whole
+    assert converted("<p>nothing</p>", "links") == Page("[]")
+    assert converted("plain", "links", "text/plain") == Page("[]")
 
 
 def test_json_is_formatted_and_text_passes() -> None:
@@ -94,7 +73,7 @@ def test_json_is_formatted_and_text_passes() -> None:
 
 @pytest.mark.parametrize("text", ['{"a":', "[" * 200_000, "1" * 5000])
 def test_what_is_no_proper_json_passes_as_text(text: str) -> None:
-    assert converted(text, type="application/json", limit=1_000_000).text == text
+    assert converted(text, type="application/json").text == text
 
 
 def test_half_a_surrogate_pair_does_not_reach_anybody() -> None:
@@ -134,4 +113,4 @@ def test_content_without_a_type_is_looked_at() -> None:
 
 
 def test_an_empty_page_is_empty() -> None:
-    assert converted("") == Content("", 0, None)
+    assert converted("") == Page("")

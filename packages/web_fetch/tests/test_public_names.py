@@ -28,6 +28,7 @@ def test_each_error_has_a_code_of_its_own() -> None:
         "port_not_allowed",
         "timeout",
         "tls_failed",
+        "too_complex",
         "too_large",
         "too_many_redirects",
         "unsupported_type",

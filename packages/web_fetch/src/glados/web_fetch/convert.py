@@ -3,56 +3,43 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from glados.web_fetch.charset import decode
 from glados.web_fetch.errors import UnsupportedType
 from glados.web_fetch.html import page_text, page_title, parse_html
-from glados.web_fetch.links import links_json, page_links
+from glados.web_fetch.links import page_links
 from glados.web_fetch.markdown import to_markdown
 from glados.web_fetch.media import sniffed_kind
-from glados.web_fetch.settings import Mode
+from glados.web_fetch.pages import Content, Page, Source
 
 if TYPE_CHECKING:
-    from glados.web_fetch.http import Response
+    from glados.web_fetch.settings import Mode
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The text, cut to the limit, and how long all of it is."""
-
-    text: str
-    length: int
-    title: str | None = None
-
-
-def convert(response: Response, mode: Mode, max_characters: int) -> Content:
-    """Decode and convert a response; takes CPU time, so call it in a thread."""
-    kind = response.media.kind or sniffed_kind(response.body.data)
+def convert(source: Source, mode: Mode, content: Content) -> Page:
+    """Decode and convert a response; what that costs the page decides, so it is called in a worker process."""
+    kind = source.media.kind or sniffed_kind(source.data)
     if kind is None:
-        raise UnsupportedType(str(response.url), response.media.name)
-    text = decode(response.body.data, response.media.charset, is_html=kind == "html")
+        raise UnsupportedType(source.url, source.media.name)
+    text = decode(source.data, source.media.charset, is_html=kind == "html")
     if kind == "html":
-        return _page(text, mode, str(response.url), max_characters)
+        return _page(text, mode, source.url)
     if mode == "links":
-        return Content("[]", 2)
-    return _cut(_formatted(text) if kind == "json" and mode == "markdown" else text, max_characters)
+        return Page("[]")
+    return Page(_formatted(text) if kind == "json" and mode == "markdown" else text)
 
 
-def _page(html: str, mode: Mode, url: str, max_characters: int) -> Content:
+def _page(html: str, mode: Mode, url: str) -> Page:
     tree = parse_html(html)
-    title = page_title(tree)
+    page = Page(html, page_title(tree))
     if mode == "links":
-        return Content(*links_json(page_links(tree, url), max_characters), title)
+        return replace(page, text=json.dumps(page_links(tree, url), ensure_ascii=False))
     if mode == "html":
-        return _cut(html, max_characters, title)
+        return page
     markdown = to_markdown(html)
-    return _cut(page_text(tree) if markdown is None else markdown, max_characters, title)
-
-
-def _cut(text: str, max_characters: int, title: str | None = None) -> Content:
-    return Content(text[:max_characters], len(text), title)
+    return replace(page, text=page_text(tree) if markdown is None else markdown)
 
 
 def _formatted(text: str) -> str:

@@ -14,7 +14,8 @@ ToolError
 ├── HttpStatus            http_status           the server answered with an error
 ├── UnsupportedType       unsupported_type      content that is neither a page nor text
 ├── TooLarge              too_large             a small body that inflates to a huge one
-└── DecodeFailed          decode_failed         a body whose compression is broken or unknown
+├── DecodeFailed          decode_failed         a body whose compression is broken or unknown
+└── TooComplex            too_complex           a page whose conversion takes more time or memory than it may
 """
 
 from __future__ import annotations
@@ -201,4 +202,15 @@ class DecodeFailed(ToolError):
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
             f"The content of {shown(url)} could not be decoded ({reason}): try again, or use another page.", url=url
+        )
+
+
+class TooComplex(ToolError):
+    """A page whose conversion met a limit: built so by mistake, or to keep somebody busy."""
+
+    code = "too_complex"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"{shown(url)} is built in a way that takes too much time or memory to read: use another page.", url=url
         )

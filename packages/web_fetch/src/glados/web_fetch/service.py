@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from glados.web_fetch.convert import convert
 from glados.web_fetch.errors import DomainNotAllowed, FetchTimeout
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.hosts import InvalidHost, parse_host
+from glados.web_fetch.links import links_json
+from glados.web_fetch.pages import Source
 from glados.web_fetch.resolver import Resolver, SystemResolver
 from glados.web_fetch.rules import check_rule, parse_rule, rules_covering
 from glados.web_fetch.settings import Mode, WebFetchSettings
@@ -65,18 +68,20 @@ class WebFetchService:
         try:
             async with asyncio.timeout(self._settings.timeout):
                 response = await self._http.get(requested, self._admit)
-                content = await in_thread(convert, response, mode, limit)
+                source = Source(str(response.url), response.media, response.body.data)
+                page = await in_thread(convert, source, mode, "page")
         except TimeoutError as error:
             raise FetchTimeout(requested.host.name, self._settings.timeout) from error
+        content, length = _cut(page.text, mode, limit)
         return FetchResult(
             url=url,
             domain=requested.host.name,
             mode=mode,
-            content=content.text,
-            truncated=content.length > len(content.text),
-            content_length=content.length,
+            content=content,
+            truncated=length > len(content),
+            content_length=length,
             final_url=str(response.url),
-            title=content.title,
+            title=page.title,
             status=response.status,
             content_type=response.media.name,
             body_truncated=response.body.truncated,
@@ -119,3 +124,8 @@ class WebFetchService:
         from glados.web_fetch.http import HttpClient
 
         return HttpClient(self._settings, self._guard, self._resolver)
+
+
+def _cut(text: str, mode: Mode, limit: int) -> tuple[str, int]:
+    """The beginning of a text, and how long all of it is; a list of links is cut between two of them."""
+    return links_json(json.loads(text), limit) if mode == "links" else (text[:limit], len(text))

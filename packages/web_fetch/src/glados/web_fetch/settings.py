@@ -48,6 +48,34 @@ class WebFetchSettings(BaseModel):
         le=100_000_000,
         description="How many bytes of a body are read; a longer one is cut.",
     )
+    convert_seconds: float = Field(
+        default=1.5,
+        ge=0.1,
+        le=60.0,
+        allow_inf_nan=False,
+        description="How many seconds of CPU time the conversion of one page may take.",
+    )
+    convert_memory: int = Field(
+        default=300_000_000,
+        ge=100_000_000,
+        le=10_000_000_000,
+        description="How many bytes of memory a process that converts pages may have.",
+    )
+    convert_timeout: float = Field(
+        default=20.0,
+        ge=0.1,
+        le=MAX_TIMEOUT,
+        allow_inf_nan=False,
+        description="How many seconds the conversion of one page may take by the clock, however busy the machine is.",
+    )
+    workers: int = Field(default=2, ge=1, le=64, description="How many processes convert pages at the same time.")
+    worker_idle: float = Field(
+        default=60.0,
+        ge=0.0,
+        le=86_400.0,
+        allow_inf_nan=False,
+        description="After how many seconds without a page a process that converts pages is ended.",
+    )
     max_redirects: int = Field(default=5, ge=0, le=20, description="How many redirects one fetch follows.")
     allowed_ports: list[Port] = Field(
         default=[80, 443],
