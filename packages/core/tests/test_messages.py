@@ -6,7 +6,7 @@ import pytest
 
 from glados.core import Message, TextPart, ToolCallPart, ToolResultPart, Usage
 from glados.core.errors import InvalidInput
-from glados.core.messages import ImagePart, ThinkingPart, user_message
+from glados.core.messages import ImagePart, ThinkingPart, message_from_dict, user_message
 
 
 def test_the_text_of_a_message_is_its_text_parts_joined() -> None:
@@ -88,3 +88,30 @@ def test_a_picture_is_its_bytes_or_its_address() -> None:
 def test_a_picture_that_is_neither_or_both_is_refused(fields: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
         ImagePart(**fields)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user_message("Look", (ImagePart("image/png", "iVBO"), ImagePart(url="https://example.com/cake.png"))),
+        Message(
+            "assistant", (ThinkingPart("Hm.", {"a": 1}), TextPart("x"), ToolCallPart("c", "d.e", "{")), "gpt", "length"
+        ),
+        Message("tool", (ToolResultPart("c", "d.e", "Error", True, "tool_failed", {"a": [1]}),)),
+        Message(
+            "tool",
+            (
+                ToolResultPart(
+                    "c", "d.e", "x", False, None, None, (ImagePart(url="u"),), True, "a1", ({"type": "source"},)
+                ),
+            ),
+        ),
+    ],
+)
+def test_a_message_is_made_again_of_what_it_told(message: Message) -> None:
+    assert message_from_dict(message.to_dict()) == message
+
+
+def test_a_part_of_an_unknown_type_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="'video'"):
+        message_from_dict({"role": "user", "parts": [{"type": "video"}]})

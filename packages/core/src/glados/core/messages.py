@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -168,6 +168,42 @@ class Usage:
             "cached_tokens": self.cached_tokens,
             "reasoning_tokens": self.reasoning_tokens,
         }
+
+
+def message_from_dict(data: Mapping[str, Any]) -> Message:
+    """The message that gave this JSON, which has to be right: stores wrote it themselves, imports are checked first."""
+    return Message(data["role"], tuple(map(part_from_dict, data["parts"])), data.get("model"), data.get("stop"))
+
+
+def part_from_dict(data: Mapping[str, Any]) -> Part:
+    """The part of a message that gave this JSON."""
+    kind = data["type"]
+    if kind == "text":
+        return TextPart(data["text"])
+    if kind == "tool_call":
+        return ToolCallPart(data["id"], data["tool_id"], data["arguments"])
+    if kind == "thinking":
+        return ThinkingPart(data["text"], data.get("data"))
+    if kind == "image":
+        return _image_from_dict(data)
+    if kind == "tool_result":
+        return ToolResultPart(
+            data["call_id"],
+            data["tool_id"],
+            data["text"],
+            data["is_error"],
+            data["code"],
+            data["data"],
+            tuple(map(_image_from_dict, data.get("images", ()))),
+            data.get("untrusted", False),
+            data.get("artifact_id"),
+            tuple(data.get("meta", ())),
+        )
+    raise InvalidInput(f"A message has a part of the type {kind!r}, which nobody knows.")
+
+
+def _image_from_dict(data: Mapping[str, Any]) -> ImagePart:
+    return ImagePart(data.get("media_type"), data.get("data"), data.get("url"))
 
 
 def user_message(text: str, images: tuple[ImagePart, ...] = ()) -> Message:
