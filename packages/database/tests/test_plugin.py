@@ -104,12 +104,15 @@ async def test_a_second_start_keeps_what_the_first_one_wrote(
 def test_the_public_names_are_these() -> None:
     assert glados.database.__all__ == [
         "Conflict",
+        "Connection",
+        "Cursor",
         "DatabaseBusy",
         "DatabasePlugin",
         "DatabaseService",
         "DatabaseSettings",
         "DatabaseUnavailable",
         "ForeignDatabase",
+        "LostTransaction",
         "MigrationError",
         "NestedTransaction",
         "NoRollback",

@@ -1,10 +1,12 @@
 """One database for all plugins: async SQLModel sessions and per-plugin migrations, on SQLite or PostgreSQL."""
 
+from glados.database.drivers import Connection, Cursor
 from glados.database.errors import (
     Conflict,
     DatabaseBusy,
     DatabaseUnavailable,
     ForeignDatabase,
+    LostTransaction,
     MigrationError,
     NestedTransaction,
     NoRollback,
@@ -18,12 +20,15 @@ from glados.database.settings import DatabaseSettings
 
 __all__ = [
     "Conflict",
+    "Connection",
+    "Cursor",
     "DatabaseBusy",
     "DatabasePlugin",
     "DatabaseService",
     "DatabaseSettings",
     "DatabaseUnavailable",
     "ForeignDatabase",
+    "LostTransaction",
     "MigrationError",
     "NestedTransaction",
     "NoRollback",

@@ -14,8 +14,12 @@ from glados.database.urls import DatabaseUrl
 if TYPE_CHECKING:
     from glados.database.settings import DatabaseSettings
 
+# A commit survives a power failure; the rest keeps a broken or hostile file from doing harm.
+WRITE_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF")
+READ_PRAGMAS = ("query_only = ON", "trusted_schema = OFF")
 
-class Connection(Protocol):
+
+class DriverConnection(Protocol):
     """What sqlite3's and psycopg's connections have in common and is used here."""
 
     def execute(self, query: Any, /) -> Any:

@@ -18,18 +18,11 @@ from sqlalchemy.orm.exc import StaleDataError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from glados.core import GladosError
-from glados.database.connections import unreachable
-from glados.database.errors import Conflict, DatabaseBusy, DatabaseUnavailable, ReadOnlySession
+from glados.database.connections import READ_PRAGMAS, WRITE_PRAGMAS, unreachable
+from glados.database.errors import Conflict, DatabaseBusy
+from glados.database.failures import meaning
 from glados.database.settings import DatabaseSettings
 from glados.database.urls import DatabaseUrl
-
-# A commit survives a power failure; the rest keeps a broken or hostile file from doing harm.
-_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF")
-_READ_PRAGMAS = ("query_only = ON", "trusted_schema = OFF")
-
-# serialization_failure, deadlock_detected, lock_not_available
-_LOST_RACE = frozenset({"40001", "40P01", "55P03"})
-_READ_ONLY = "25006"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +46,8 @@ def open_engines(url: DatabaseUrl, settings: DatabaseSettings) -> Engines:
     """The engines of a database; they connect when they are first used."""
     if url.kind == "sqlite":
         return Engines(
-            _sqlite(url, settings, "rw", _PRAGMAS, "BEGIN IMMEDIATE"),
-            _sqlite(url, settings, "ro", _READ_PRAGMAS, "BEGIN"),
+            _sqlite(url, settings, "rw", WRITE_PRAGMAS, "BEGIN IMMEDIATE"),
+            _sqlite(url, settings, "ro", READ_PRAGMAS, "BEGIN"),
         )
     from psycopg.conninfo import conninfo_to_dict
 
@@ -116,10 +109,10 @@ def translated(url: DatabaseUrl, *, write: bool) -> Generator[None]:
     try:
         yield
     except (DBAPIError, StaleDataError, PoolTimeout) as error:
-        meaning = _meaning(url, error, write=write)
-        if meaning is None:
+        failure = _meaning(url, error, write=write)
+        if failure is None:
             raise
-        raise meaning from error
+        raise failure from error
 
 
 def _meaning(url: DatabaseUrl, error: Exception, *, write: bool) -> GladosError | None:
@@ -130,32 +123,9 @@ def _meaning(url: DatabaseUrl, error: Exception, *, write: bool) -> GladosError 
             "Every connection to the database was in use for too long: keep transactions short,"
             " or raise DATABASE_POOL_SIZE."
         )
-    cause: Any = getattr(error, "orig", None)
-    if url.kind == "sqlite":
-        return _sqlite_meaning(url, str(getattr(cause, "sqlite_errorname", "")), cause, write=write)
-    state = getattr(cause, "sqlstate", None)
-    if state in _LOST_RACE:
-        return Conflict("Another transaction changed the same rows first: try again.")
-    if state == _READ_ONLY and not write:
-        return _read_only()
-    lost = getattr(error, "connection_invalidated", False) or (type(cause).__name__ == "OperationalError" and not state)
-    if lost or state == _READ_ONLY:
-        return unreachable(url, cause)
-    return None
-
-
-def _sqlite_meaning(url: DatabaseUrl, name: str, cause: object, *, write: bool) -> GladosError | None:
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Conflict("Another transaction held the database for too long: try again.")
-    if name == "SQLITE_READONLY" and not write:
-        return _read_only()
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOTADB")):
-        return DatabaseUnavailable(
-            f"The database file {str(url.path)!r} cannot be used: {cause}. Look at the file and its disk.",
-            url=url.shown,
-        )
-    return None
-
-
-def _read_only() -> ReadOnlySession:
-    return ReadOnlySession("A session of database.read() cannot write: use database.transaction() or database.write().")
+    cause = getattr(error, "orig", None)
+    if url.kind == "postgresql" and getattr(error, "connection_invalidated", False):
+        return unreachable(url, error if cause is None else cause)
+    failure = meaning(url, cause, write=write)
+    # A session that waited for a lock in vain has lost a race like any other, and `write` tries again.
+    return Conflict(failure.message) if isinstance(failure, DatabaseBusy) else failure

@@ -6,12 +6,13 @@ ConfigurationError
 PluginError
 ├── ReadOnlySession            the author: a write inside `database.read()`
 ├── NestedTransaction          the author: a transaction inside a transaction
+├── LostTransaction            the author: a change that ended the transaction it shares
 └── MigrationError
     ├── PendingMigrations          the operator runs `glados db migrate`
     ├── UnknownMigrations          the operator installs the version that made them
     └── NoRollback                 the author writes a rollback file
 Conflict                       a lost race: try again
-└── DatabaseBusy                   no connection became free in time
+└── DatabaseBusy                   no connection or lock became free in time
 """
 
 from __future__ import annotations
@@ -43,6 +44,12 @@ class NestedTransaction(PluginError):
     code = "nested_transaction"
 
 
+class LostTransaction(PluginError):
+    """A change of `database.commit()` ended the transaction, or went on after an error that had ended it."""
+
+    code = "lost_transaction"
+
+
 class PendingMigrations(MigrationError):
     """Migrations are to be applied, and DATABASE_MIGRATE=check leaves that to a person."""
 
@@ -62,7 +69,7 @@ class NoRollback(MigrationError):
 
 
 class DatabaseBusy(Conflict):
-    """Every connection of the pool was in use for too long."""
+    """A connection, or a lock of the database, was in use for too long."""
 
     code = "database_busy"
 
@@ -72,6 +79,7 @@ __all__ = [
     "DatabaseBusy",
     "DatabaseUnavailable",
     "ForeignDatabase",
+    "LostTransaction",
     "MigrationError",
     "NestedTransaction",
     "NoRollback",

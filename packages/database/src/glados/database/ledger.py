@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glados.database.connections import Connection
+from glados.database.connections import DriverConnection
 from glados.database.errors import ForeignDatabase
 from glados.database.urls import DatabaseUrl, Kind
 
@@ -47,12 +47,12 @@ def section_of(mark: str) -> str:
     return mark.partition(".")[0]
 
 
-def relations(connection: Connection, kind: Kind) -> frozenset[str]:
+def relations(connection: DriverConnection, kind: Kind) -> frozenset[str]:
     """The names of all tables and views, of anybody."""
     return frozenset(str(row[0]) for row in connection.execute(_RELATIONS[kind]).fetchall())
 
 
-def read_ledger(connection: Connection, url: DatabaseUrl) -> Ledger:
+def read_ledger(connection: DriverConnection, url: DatabaseUrl) -> Ledger:
     """The marks; a database with tables of somebody else and no ledger of ours is refused."""
     found = relations(connection, url.kind)
     if LEDGER_TABLE in found:

@@ -1,4 +1,4 @@
-"""DatabaseService: short sessions that read, write, and write again after a lost race."""
+"""DatabaseService: short sessions that read, write, and write again after a lost race; group commits and queries."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from glados.database.drivers import Connection
 from glados.database.errors import Conflict, DatabaseBusy, NestedTransaction, ReadOnlySession
+from glados.database.jobs import Jobs
 from glados.database.migrations import Migrations
 from glados.database.migrator import in_thread
+from glados.database.reader import Reader
 from glados.database.settings import DatabaseSettings
 from glados.database.urls import DatabaseUrl, Kind
+from glados.database.writer import Writer
 
 if TYPE_CHECKING:
     from sqlmodel.ext.asyncio.session import AsyncSession
@@ -37,6 +41,11 @@ class DatabaseService:
         self._writers: set[asyncio.Task[Any]] = set()
         self._endings: set[asyncio.Task[Any]] = set()
         self._contended = asyncio.Lock()
+        limit = settings.commit_queue
+        self._commits = Jobs(
+            "commits", lambda: Writer(url, settings), batch=settings.commit_batch, limit=limit, carry=True
+        )
+        self._queries = Jobs("queries", lambda: Reader(url, settings), threads=settings.pool_size, limit=limit)
 
     @classmethod
     @asynccontextmanager
@@ -99,8 +108,26 @@ class DatabaseService:
             await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE, 0.002 * 2**attempt)))
         raise AssertionError("unreachable")
 
+    async def commit(self, change: Callable[[Connection], T]) -> T:
+        """Run `change(connection)` in the writer's thread and give what it returns once that is on disk.
+
+        The changes of many callers share a transaction: they are quick, and may be run again, since one that raises is
+        taken back alone. On PostgreSQL a change sees what others commit meanwhile: a row that decides what is written
+        is read with `UPDATE … RETURNING`. A caller who is cancelled before its change begins takes it back; later, the
+        change is carried to its end first.
+        """
+        if self._writers:
+            self._writer()
+        return await self._commits.do(change)
+
+    async def query(self, read: Callable[[Connection], T]) -> T:
+        """Run `read(connection)` in a thread, on one state of the database; it returns rows and no cursor."""
+        return await self._queries.do(read)
+
     async def close(self) -> None:
-        """End every connection."""
+        """Finish what waits to be committed, and end every connection."""
+        await self._commits.close()
+        await self._queries.close()
         if self._endings:
             await asyncio.wait(self._endings)
         if self._opened is not None:

@@ -25,17 +25,28 @@ class DatabaseSettings(BaseModel):
         description="auto applies plugins' migrations at start; check applies none and fails a plugin that has some.",
     )
     pool_size: int = Field(
-        default=5, ge=1, le=100, description="Connections kept open for writing and, on SQLite, as many for reading."
+        default=5,
+        ge=1,
+        le=100,
+        description="Connections kept open for writing and, on SQLite, as many for reading; as many again for queries.",
     )
     pool_timeout: float = Field(
         default=60.0, gt=0, description="Seconds to wait for a free connection before giving up."
     )
     busy_timeout: float = Field(
-        default=30.0, gt=0, description="Seconds to wait on SQLite while another process writes."
+        default=30.0, gt=0, description="Seconds to wait for a lock that another process or transaction holds."
     )
     connect_timeout: int = Field(default=5, ge=2, description="Seconds to wait for PostgreSQL to accept a connection.")
     write_timeout: float = Field(
         default=60.0, gt=0, description="Seconds for which a write that lost a race is tried again."
+    )
+    commit_batch: int = Field(
+        default=256, ge=1, le=10_000, description="Changes that are committed together in one transaction at most."
+    )
+    commit_queue: int = Field(
+        default=10_000,
+        ge=1,
+        description="Changes, and likewise queries, that may wait in line; a caller waits for a place in it.",
     )
     migrate_timeout: float = Field(
         default=300.0, ge=0, description="Seconds to wait while another process applies migrations."
