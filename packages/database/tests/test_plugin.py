@@ -112,6 +112,7 @@ def test_the_public_names_are_these() -> None:
         "DatabaseSettings",
         "DatabaseUnavailable",
         "ForeignDatabase",
+        "Lease",
         "LostTransaction",
         "MigrationError",
         "NestedTransaction",

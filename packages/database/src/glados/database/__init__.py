@@ -14,6 +14,7 @@ from glados.database.errors import (
     ReadOnlySession,
     UnknownMigrations,
 )
+from glados.database.leases import Lease
 from glados.database.plugin import DatabasePlugin
 from glados.database.service import DatabaseService
 from glados.database.settings import DatabaseSettings
@@ -28,6 +29,7 @@ __all__ = [
     "DatabaseSettings",
     "DatabaseUnavailable",
     "ForeignDatabase",
+    "Lease",
     "LostTransaction",
     "MigrationError",
     "NestedTransaction",

@@ -222,6 +222,11 @@ class PostgresqlConnection:
         return self._driver.pgconn.transaction_status == self._open
 
     @property
+    def socket(self) -> int:
+        """The descriptor of the connection."""
+        return self._driver.fileno()
+
+    @property
     def lost(self) -> bool:
         """Whether the server has hung up."""
         return self._driver.closed

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from glados.database.drivers import Connection
 from glados.database.errors import Conflict, DatabaseBusy, NestedTransaction, ReadOnlySession
 from glados.database.jobs import Jobs
+from glados.database.leases import Lease, Leases
 from glados.database.migrations import Migrations
 from glados.database.migrator import in_thread
 from glados.database.reader import Reader
@@ -45,6 +46,7 @@ class DatabaseService:
         self._commits = Jobs(
             "commits", lambda: Writer(url, settings), batch=settings.commit_batch, limit=limit, carry=True
         )
+        self._leases = Leases(url, settings)
         self._queries = Jobs("queries", lambda: Reader(url, settings), threads=settings.pool_size, limit=limit)
 
     @classmethod
@@ -124,10 +126,19 @@ class DatabaseService:
         """Run `read(connection)` in a thread, on one state of the database; it returns rows and no cursor."""
         return await self._queries.do(read)
 
+    async def lease(self) -> Lease:
+        """A lock of this process, which ends when it is released or closed, or with the process, however that ends."""
+        return await self._leases.take()
+
+    async def is_alive(self, lease_id: str) -> bool:
+        """Whether any process holds that lease now; asks and does not wait. One that was found dead stays dead."""
+        return await self._leases.is_alive(lease_id)
+
     async def close(self) -> None:
-        """Finish what waits to be committed, and end every connection."""
+        """Finish what waits to be committed, give back every lease, and end every connection."""
         await self._commits.close()
         await self._queries.close()
+        await self._leases.close()
         if self._endings:
             await asyncio.wait(self._endings)
         if self._opened is not None:
