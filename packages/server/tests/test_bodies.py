@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from glados.server.bodies import MAX_DEPTH, check_json
+from glados.core.strict_json import MAX_DEPTH
+from glados.server.bodies import check_json
 from glados.server.problems import Refusal
 
 

@@ -33,6 +33,7 @@ from glados.core.rule_store import RuleStore
 from glados.core.runs import Run
 from glados.core.scope import Scope
 from glados.core.services import Services
+from glados.core.session_actions import SessionActions
 from glados.core.session_memory import MemorySessionStore
 from glados.core.sessions import Session, SessionStore, new_id
 from glados.core.settings import Layer, Settings
@@ -51,7 +52,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
 OnBusy = Literal["queue", "reject"]
 
 
-class App:
+class App(SessionActions):
     """Plugins, sessions and models, working together; made with `App.open`."""
 
     def __init__(
@@ -179,12 +180,6 @@ class App:
         working = self._lines.tasks(session_id)[:1]
         await lines.abort(working)
         return bool(working)
-
-    async def create_session(self, title: str | None = None) -> Session:
-        """Begin a session."""
-        session = await self.sessions.create(title=title)
-        self.bus.publish(SessionCreated(session_id=session.id, session=session.to_dict()))
-        return session
 
     async def delete_session(self, session_id: str) -> None:
         """Abort what runs and what waits in a session, and delete it with those of the agents that it started."""

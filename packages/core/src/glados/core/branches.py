@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from glados.core.messages import Message
 from glados.core.sessions import Entry, new_id
 
 
@@ -33,7 +35,7 @@ def copied(entries: Sequence[Entry], session_id: str) -> list[Entry]:
             session_id=session_id,
             seq=seq,
             parent_id=ids.get(entry.parent_id) if entry.parent_id is not None else None,
-            payload=_moved(entry, ids),
+            payload=moved(entry, ids),
             origin_id=entry.origin_id or entry.id,
             charges=(),
         )
@@ -51,7 +53,7 @@ def _is_line(entries: Sequence[Entry]) -> bool:
     return True
 
 
-def _moved(entry: Entry, ids: dict[str, str]) -> object:
+def moved(entry: Entry, ids: Mapping[str, str]) -> Message | dict[str, Any]:
     """A compaction names the first entry that it left: in the copy, that one's copy."""
     payload = entry.payload
     if entry.kind == "compaction" and isinstance(payload, dict):

@@ -49,7 +49,7 @@ class SessionCreated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated(Event):
-    """A session has another title."""
+    """A session has another title, other tags, or goes on behind another entry."""
 
     type = "session:updated"
     session: dict[str, Any]

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import math
-import re
-from collections import Counter
-from typing import Any, NoReturn, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from glados.core.strict_json import UncleanJson, strict_json
 from glados.server.problems import Refusal
 
-MAX_DEPTH = 64
 BODY_SECONDS = 30.0
-_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-_LONE = re.compile(rb"\\u[dD][89a-fA-F]")
-
-
-class _Unclean(ValueError):
-    """Something that the grammar allows, and this server does not."""
 
 
 class JsonBodies:
@@ -78,21 +67,9 @@ def has_body(scope: Scope) -> bool:
 def check_json(body: bytes) -> None:
     """Refuse what parsers disagree on, and what PostgreSQL cannot store."""
     try:
-        text = body.decode("utf-8")
-        value: object = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_number)
-    except UnicodeDecodeError as error:
-        raise _invalid(f"byte {error.start} is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise _invalid(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
-    except RecursionError:
-        raise _too_deep() from None
-    except _Unclean as error:
-        raise _invalid(str(error)) from None
-    except ValueError:  # the interpreter's own limit on the digits of an integer
-        raise _invalid("a number has too many digits") from None
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
-        _check_depth(value)
-    _check_escapes(body)
+        strict_json(body)
+    except UncleanJson as error:
+        raise Refusal(400, "invalid_json", f"The body is not clean JSON: {error}.") from None
 
 
 def _check_type(scope: Scope) -> None:
@@ -101,64 +78,6 @@ def _check_type(scope: Scope) -> None:
     if media_type.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
         detail = f"The body is {media_type.strip() or 'of no stated type'!r}: send 'application/json' in UTF-8."
         raise Refusal(415, "unsupported_media_type", detail)
-
-
-def _check_depth(value: object) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
-        if not level:
-            return
-    raise _too_deep()
-
-
-def _children(item: object) -> list[object]:
-    """The containers directly inside of a container; the iteration never recurses, whatever the depth."""
-    if isinstance(item, dict):
-        values = cast("dict[str, object]", item).values()
-    elif isinstance(item, list):
-        values = cast("list[object]", item)
-    else:
-        return []
-    return [value for value in values if isinstance(value, (dict, list))]
-
-
-def _check_escapes(body: bytes) -> None:
-    """NUL and lone surrogates can only come as escapes: the bytes are valid UTF-8 and JSON allows no raw NUL."""
-    if b"\\u" not in body:
-        return
-    escapes = body.replace(b"\\\\", b"__")
-    if b"\\u0000" in escapes:
-        raise _invalid(r"a string holds the character \u0000")
-    if _LONE.search(_PAIR.sub(b"", escapes)):
-        raise _invalid("a string holds half of a surrogate pair")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise _Unclean(f"the key {twice!r} stands twice in one object")
-    return found
-
-
-def _constant(name: str) -> NoReturn:
-    raise _Unclean(f"{name} is no JSON number")
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise _Unclean(f"the number {text[:40]} is too large")
-    return number
-
-
-def _invalid(what: str) -> Refusal:
-    return Refusal(400, "invalid_json", f"The body is not clean JSON: {what}.")
-
-
-def _too_deep() -> Refusal:
-    return _invalid(f"it is nested deeper than {MAX_DEPTH} levels")
 
 
 def _header(scope: Scope, name: bytes) -> bytes:
