@@ -20,7 +20,9 @@ META = '<meta charset="{}"><p>'
         (b"\xef\xbb\xbf" + "käse".encode(), "iso-8859-1", "käse"),  # the byte order mark wins
         (b"\xff\xfe" + "käse".encode("utf-16-le"), "utf-8", "käse"),
         (b"\xfe\xff" + "käse".encode("utf-16-be"), None, "käse"),
-        (b"k\xe4se", None, "k�se"),
+        (b"k\xe4se", "utf-8", "k�se"),
+        (b"k\xe4se", None, "käse"),
+        (("<p>" + "ü" * 30).encode() + b"\xc3", None, "<p>" + "ü" * 30 + "�"),  # cut in the middle of a character
         (b"\xff\xfe".rjust(4, b"a"), "no-such-charset", "aa��"),
         ("käse".encode(), "x" * 10_000, "käse"),
         ("käse".encode(), "utf-7", "käse"),
@@ -29,7 +31,7 @@ META = '<meta charset="{}"><p>'
     ],
 )
 def test_text_is_decoded_as_browsers_do(body: bytes, charset: str | None, text: str) -> None:
-    assert decode(body, charset) == text
+    assert decode(body, charset)[0] == text
 
 
 @pytest.mark.parametrize(
@@ -38,19 +40,29 @@ def test_text_is_decoded_as_browsers_do(body: bytes, charset: str | None, text: 
 )
 def test_a_page_can_name_its_charset(label: str, codec: str) -> None:
     page = META.format(label) + ("мир" if codec == "cp1251" else "ü")
-    assert decode(page.encode(codec), None, is_html=True) == page
+    assert decode(page.encode(codec), None, is_markup=True)[0] == page
 
 
 def test_the_old_form_of_the_meta_tag_counts_too() -> None:
     page = '<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">ü'
-    assert decode(page.encode("latin-1"), None, is_html=True) == page
+    assert decode(page.encode("latin-1"), None, is_markup=True)[0] == page
 
 
 def test_the_header_wins_over_the_page() -> None:
     page = META.format("iso-8859-1") + "ü"
-    assert decode(page.encode(), "utf-8", is_html=True) == page
+    assert decode(page.encode(), "utf-8", is_markup=True)[0] == page
 
 
 def test_a_charset_is_looked_for_in_pages_only() -> None:
     text = META.format("iso-8859-1") + "ü"
-    assert decode(text.encode(), None) == text
+    assert decode(text.encode(), None)[0] == text
+
+
+def test_an_xml_declaration_names_the_charset() -> None:
+    document = '<?xml version="1.0" encoding="windows-1251"?><rss>мир</rss>'
+    assert decode(document.encode("cp1251"), None, is_markup=True) == (document, 0)
+
+
+def test_what_cannot_be_decoded_is_counted() -> None:
+    assert decode(b"a\xffb\xfe", "utf-8") == ("a�b�", 2)
+    assert decode("a�b".encode(), "utf-8") == ("a�b", 0)

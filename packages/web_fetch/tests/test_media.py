@@ -30,12 +30,13 @@ def test_a_content_type_is_read(header: str, media: Media) -> None:
         ("application/json", "json"),
         ("application/ld+json", "json"),
         ("image/svg+xml", None),
-        ("application/rss+xml", None),
+        ("application/rss+xml", "xml"),
+        ("text/xml", "xml"),
         ("application/pdf", None),
         ("", None),
     ],
 )
-def test_pages_text_and_json_can_be_read(name: str, kind: Kind | None) -> None:
+def test_pages_feeds_text_and_json_can_be_read(name: str, kind: Kind | None) -> None:
     assert Media(name).kind == kind
 
 
@@ -46,6 +47,8 @@ def test_pages_text_and_json_can_be_read(name: str, kind: Kind | None) -> None:
         (b"<HTML>", "html"),
         (b"just words, 1 < 2", "text"),
         (b"", "text"),
+        (b'<?xml version="1.0"?><rss>', "xml"),
+        (b"<feed xmlns=", "xml"),
         (b"\x89PNG\r\n\x1a\n\x00", None),
     ],
 )

@@ -1,13 +1,19 @@
-"""Bytes to text as browsers do it: byte order mark, header, `<meta>`, and UTF-8 where nothing is said."""
+"""Bytes to text as browsers do it: byte order mark, header, what the page itself says, and else a guess."""
 
 from __future__ import annotations
 
 import codecs
 import re
 
+from glados.web_fetch.encoding_guess import guess_codec
+
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([a-z0-9_:.-]{1,40})", re.IGNORECASE)
 _META_WITHIN = 1024
+_OTHER_THAN_ASCII = re.compile("[^\x00-\x7f]")
+# So many letters in valid UTF-8 for each byte that is not are no accident: in other encodings hardly one is.
+_FLAWS = 10
+_XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([a-z0-9_:.-]{1,40})", re.IGNORECASE)
 
 # Codec: the labels of the WHATWG encoding standard that mean it. They differ from Python's: latin1 is cp1252.
 _LABELS = {
@@ -51,24 +57,40 @@ _LABELS = {
 _CODECS = {label: codec for codec, labels in _LABELS.items() for label in labels.split()}
 
 
-def decode(body: bytes, charset: str | None, *, is_html: bool = False) -> str:
-    """The text of a body; what does not decode is replaced, and so is NUL, as HTML parsers do."""
+def decode(body: bytes, charset: str | None, *, is_markup: bool = False) -> tuple[str, int]:
+    """The text of a body, and how much of it could not be decoded and was replaced; NUL too, as HTML parsers do."""
     for mark, codec in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return _decoded(body[len(mark) :], codec)
-    return _decoded(body, _codec(charset) or (_meta_codec(body) if is_html else None) or "utf-8")
+    named = _codec(charset) or (_named_inside(body) if is_markup else None)
+    return _guessed(body) if named is None else _decoded(body, named)
 
 
 def _codec(label: str | None) -> str | None:
     return _CODECS.get(label.strip().lower()) if label else None
 
 
-def _meta_codec(body: bytes) -> str | None:
-    match = _META.search(body[:_META_WITHIN])
+def _named_inside(body: bytes) -> str | None:
+    match = _XML_DECLARATION.match(body) or _META.search(body[:_META_WITHIN])
     codec = _codec(match[1].decode("ascii")) if match else None
-    # A page whose <meta> could be read as ASCII is not UTF-16, whatever it says.
+    # What could be read as ASCII so far is not UTF-16, whatever it says.
     return "utf-8" if codec is not None and codec.startswith("utf-16") else codec
 
 
-def _decoded(body: bytes, codec: str) -> str:
-    return body.decode(codec, errors="replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")
+def _guessed(body: bytes) -> tuple[str, int]:
+    """UTF-8 if it is valid, or nearly so: a page that was cut or has a flaw is not of another encoding."""
+    text, replaced = _decoded(body, "utf-8")
+    if b"\x1b$" in body or (replaced and len(_OTHER_THAN_ASCII.findall(text)) < _FLAWS * replaced):
+        codec = guess_codec(body)
+        return (text, replaced) if codec is None else _decoded(body, codec)
+    return text, replaced
+
+
+def _decoded(body: bytes, codec: str) -> tuple[str, int]:
+    try:
+        text, replaced = body.decode(codec), 0
+    except UnicodeDecodeError:
+        text = body.decode(codec, errors="replace")
+        replaced = text.count("\N{REPLACEMENT CHARACTER}")
+    nuls = text.count("\x00")
+    return (text.replace("\x00", "\N{REPLACEMENT CHARACTER}") if nuls else text), replaced + nuls

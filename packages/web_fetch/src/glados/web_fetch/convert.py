@@ -6,10 +6,14 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from glados.web_fetch.characters import seen
 from glados.web_fetch.charset import decode
 from glados.web_fetch.errors import UnsupportedType
-from glados.web_fetch.html import page_text, page_title, parse_html
-from glados.web_fetch.links import page_links
+from glados.web_fetch.feed_text import feed_links, feed_markdown
+from glados.web_fetch.feeds import Feed, parse_feed, root_name
+from glados.web_fetch.html import page_text, page_title, parse_html, plain_line
+from glados.web_fetch.json_text import formatted_json
+from glados.web_fetch.links import Link, page_links
 from glados.web_fetch.markdown import to_markdown
 from glados.web_fetch.media import sniffed_kind
 from glados.web_fetch.pages import Content, Page, Source
@@ -17,36 +21,76 @@ from glados.web_fetch.pages import Content, Page, Source
 if TYPE_CHECKING:
     from glados.web_fetch.settings import Mode
 
+# So much of a page is looked at for what it says of itself, where the page itself is not converted.
+HEAD = 65_536
+
 
 def convert(source: Source, mode: Mode, content: Content) -> Page:
     """Decode and convert a response; what that costs the page decides, so it is called in a worker process."""
     kind = source.media.kind or sniffed_kind(source.data)
-    if kind is None:
-        raise UnsupportedType(source.url, source.media.name)
-    text = decode(source.data, source.media.charset, is_html=kind == "html")
-    if kind == "html":
-        return _page(text, mode, source.url)
-    if mode == "links":
-        return Page("[]")
-    return Page(_formatted(text) if kind == "json" and mode == "markdown" else text)
+    text, replaced = decode(source.data, source.media.charset, is_markup=kind in ("html", "xml"))
+    match kind:
+        case "html":
+            page = _page(text, mode, content, source.url)
+        case "xml":
+            page = _xml(text, mode, content, source)
+        case "json" | "text":
+            page = Page(formatted_json(text) if kind == "json" and mode == "markdown" else text)
+        case None:
+            raise UnsupportedType(source.url, source.media.name)
+    if mode == "links" and kind in ("json", "text"):
+        page = Page("[]")
+    return _seen(replace(page, replaced=replaced))
 
 
-def _page(html: str, mode: Mode, url: str) -> Page:
-    tree = parse_html(html)
-    page = Page(html, page_title(tree))
-    if mode == "links":
-        return replace(page, text=json.dumps(page_links(tree, url), ensure_ascii=False))
+def _seen(page: Page) -> Page:
+    """The page without what nobody sees, which may say other things than what is seen."""
+    text, removed = seen(page.text)
+    title, more = seen(page.title or "")
+    return replace(page, text=text, title=title or None, removed=page.removed + removed + more)
+
+
+def _page(html: str, mode: Mode, content: Content, url: str) -> Page:
     if mode == "html":
-        return page
+        return Page(html, page_title(parse_html(html[:HEAD])))
+    tree = parse_html(html)
+    page = Page("", page_title(tree))
+    if mode == "links":
+        return _links(page, page_links(tree, url))
+    return replace(page, text=_markdown(html))
+
+
+def _xml(text: str, mode: Mode, content: Content, source: Source) -> Page:
+    """A feed; XHTML, which some servers send as XML; and nothing else."""
+    feed = parse_feed(text, source.url)
+    if feed is not None:
+        return _feed(feed, text, mode)
+    if root_name(text) == "html":
+        return _page(text, mode, content, source.url)
+    raise UnsupportedType(source.url, source.media.name or "XML that is no feed")
+
+
+def _feed(feed: Feed, text: str, mode: Mode) -> Page:
+    title = plain_line(feed.about.title) or None
+    page = Page(text, title, published=feed.about.date or None)
+    if mode == "links":
+        return _links(page, feed_links(feed))
+    return page if mode == "html" else replace(page, text=feed_markdown(feed, _markdown))
+
+
+def _links(page: Page, links: list[Link]) -> Page:
+    """The links as JSON; where something is unseen, it is taken out before, as JSON would keep it as an escape."""
+    text = json.dumps(links, ensure_ascii=False)
+    if "\\u00" not in text and seen(text)[1] == 0:
+        return replace(page, text=text)
+    removed = 0
+    for link in links:
+        for key in ("text", "href"):
+            link[key], count = seen(link[key])
+            removed += count
+    return replace(page, text=json.dumps(links, ensure_ascii=False), removed=removed)
+
+
+def _markdown(html: str) -> str:
     markdown = to_markdown(html)
-    return replace(page, text=page_text(tree) if markdown is None else markdown)
-
-
-def _formatted(text: str) -> str:
-    """JSON on many lines; what is no JSON, or nested too deeply, stays as it is."""
-    try:
-        formatted = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text
-    # An escaped half of a surrogate pair is valid JSON, but no text that could be stored or sent on.
-    return formatted.encode("utf-8", "replace").decode("utf-8")
+    return page_text(parse_html(html)) if markdown is None else markdown

@@ -30,3 +30,11 @@ def page_text(tree: LexborHTMLParser) -> str:
         return ""
     body.strip_tags(["script", "style", "template", "noscript"], recursive=True)
     return body.text(separator="\n", strip=True)
+
+
+def plain_line(html: str) -> str:
+    """A bit of HTML as words in one line."""
+    if "<" not in html and "&" not in html:
+        return " ".join(html.split())
+    body = parse_html(html).body
+    return " ".join(body.text().split()) if body is not None else ""

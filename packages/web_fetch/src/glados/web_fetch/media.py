@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["html", "text", "json"]
+Kind = Literal["html", "text", "json", "xml"]
 
 _KINDS: dict[str, Kind] = {
     "text/html": "html",
@@ -15,8 +15,14 @@ _KINDS: dict[str, Kind] = {
     "text/x-markdown": "text",
     "application/json": "json",
     "text/json": "json",
+    "application/rss+xml": "xml",
+    "application/atom+xml": "xml",
+    "application/rdf+xml": "xml",
+    "application/xml": "xml",
+    "text/xml": "xml",
 }
 _HTML_OPENINGS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<meta", b"<!--")
+_XML_OPENINGS = (b"<?xml", b"<rss", b"<feed", b"<rdf:rdf")
 _MAX_NAME = 100
 
 
@@ -47,10 +53,12 @@ def parse_media(header: str) -> Media:
 
 
 def sniffed_kind(body: bytes) -> Kind | None:
-    """How a body without a content type is read: as a page if it begins like one, as text if it has no binary."""
+    """How a body without a content type is read: as a page or XML if it begins like it, as text if it is no binary."""
     start = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if start.startswith(_HTML_OPENINGS):
         return "html"
+    if start.startswith(_XML_OPENINGS):
+        return "xml"
     return None if b"\x00" in start else "text"
 
 

@@ -1,0 +1,33 @@
+"""A feed as Markdown: what it is about, then its entries with their dates, links and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from glados.web_fetch.feeds import Entry, Feed
+from glados.web_fetch.html import plain_line
+from glados.web_fetch.links import Link
+
+Markdown = Callable[[str], str]
+
+
+def feed_markdown(feed: Feed, markdown: Markdown) -> str:
+    """The feed on one page; `markdown` converts the HTML that its texts are."""
+    parts = [*_parts("#", feed.about, markdown)]
+    for entry in feed.entries:
+        parts += _parts("##", entry, markdown)
+    return "\n\n".join(parts)
+
+
+def feed_links(feed: Feed) -> list[Link]:
+    """Where the entries lead."""
+    return [{"text": plain_line(entry.title), "href": entry.link} for entry in feed.entries if entry.link]
+
+
+def _parts(heading: str, entry: Entry, markdown: Markdown) -> Iterator[str]:
+    title = plain_line(entry.title) or entry.link or "Untitled"
+    yield f"{heading} [{title}]({entry.link})" if entry.link else f"{heading} {title}"
+    if entry.date:
+        yield " ".join(entry.date.split())
+    if body := markdown(entry.body):
+        yield body

@@ -1,0 +1,107 @@
+"""Feeds as pages, and what XML could do to those who read it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from glados.web_fetch.convert import convert
+from glados.web_fetch.errors import UnsupportedType
+from glados.web_fetch.feeds import root_name
+from glados.web_fetch.media import Media
+from glados.web_fetch.pages import Page, Source
+from glados.web_fetch.settings import Mode
+
+RSS = """<?xml version="1.0"?><!-- made by hand --><rss version="2.0" xmlns:content="c" xmlns:dc="d"><channel>
+<title>News &amp; more</title><link>/</link><description>All of it</description>
+<image><title>Logo</title><link>/logo</link></image>
+<item><title>One&nbsp;&lt;b&gt;thing&lt;/b&gt;</title><link>/1</link><pubDate>Mon, 01 Jan 2024</pubDate>
+<description><![CDATA[<p>Read <b>this</b>.</p>]]></description></item>
+<item><title>Two</title><guid>https://good.test/2</guid><dc:date>2024-01-02</dc:date>
+<description>short</description><content:encoded>&lt;p&gt;the whole text&lt;/p&gt;</content:encoded></item>
+</channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/blog/"><title>a &lt; b</title><link rel="self" href="x"/>
+<link href="home"/><updated>2024-01-03</updated><entry><title type="html">&lt;i&gt;E&lt;/i&gt;</title><link href="e1"/>
+<id>urn:1</id><published>2024-01-01</published><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">
+<p>x &lt; <b>y</b></p></div></content></entry></feed>"""
+RDF = """<rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/"><channel><title>Old</title></channel>
+<item><title>A</title><link>https://good.test/a</link></item></rdf:RDF>"""
+
+
+def converted(document: str, mode: Mode = "markdown", type: str = "application/rss+xml") -> Page:
+    return convert(Source("https://good.test/feed", Media(type, "utf-8"), document.encode()), mode, "main")
+
+
+def test_rss_becomes_headings_dates_and_texts() -> None:
+    page = converted(RSS)
+    assert page.title == "News & more"
+    assert page.text == (
+        "# [News & more](https://good.test/)\n\nAll of it\n\n"
+        "## [One thing](https://good.test/1)\n\nMon, 01 Jan 2024\n\nRead **this**.\n\n"
+        "## [Two](https://good.test/2)\n\n2024-01-02\n\nthe whole text"
+    )
+
+
+def test_atom_says_which_of_its_texts_are_markup_and_where_its_links_begin() -> None:
+    page = converted(ATOM, type="application/atom+xml")
+    assert (page.title, page.published) == ("a < b", "2024-01-03")
+    assert page.text.startswith(
+        "# [a < b](https://good.test/blog/home)\n\n2024-01-03\n\n## [E](https://good.test/blog/e1)"
+    )
+    assert page.text.endswith("2024-01-01\n\nx < **y**")
+
+
+def test_the_first_kind_of_rss_has_its_entries_beside_the_channel() -> None:
+    assert converted(RDF, type="text/xml").text == "# Old\n\n## [A](https://good.test/a)"
+
+
+def test_the_links_of_a_feed_are_those_of_its_entries() -> None:
+    assert json.loads(converted(RSS, "links").text) == [
+        {"text": "One thing", "href": "https://good.test/1"},
+        {"text": "Two", "href": "https://good.test/2"},
+    ]
+
+
+def test_the_source_of_a_feed_is_what_came() -> None:
+    assert converted(RSS, "html").text == RSS
+
+
+def test_a_feed_that_breaks_off_is_read_so_far() -> None:
+    assert "Read **this**." in converted(RSS[: RSS.index("<guid>")]).text
+
+
+@pytest.mark.parametrize("type", ["application/xml", "text/xml", ""])
+def test_xml_is_looked_at(type: str) -> None:
+    assert converted(RSS, type=type).title == "News & more"
+    assert converted('<?xml version="1.0"?><html><p>A <b>page</b></p></html>', type=type).text.endswith("A **page**")
+    with pytest.raises(UnsupportedType):
+        converted('<?xml version="1.0"?><svg><text>hi</text></svg>', type=type)
+
+
+ENTITIES = (
+    '<!DOCTYPE rss [<!ENTITY a "laughs"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    "<rss><channel><title>&b;&f;</title></channel></rss>"
+)
+
+
+def test_a_feed_that_declares_entities_is_not_read() -> None:
+    with pytest.raises(UnsupportedType):
+        converted(ENTITIES)
+
+
+def test_a_feed_with_a_document_type_alone_is() -> None:
+    assert (
+        converted('<!DOCTYPE rss SYSTEM "https://good.test/rss.dtd">' + RSS.partition("-->")[2]).title == "News & more"
+    )
+
+
+def test_nesting_without_an_end_is_refused() -> None:
+    with pytest.raises(UnsupportedType):
+        converted("<rss><channel>" + "<a>" * 1000)
+
+
+def test_the_root_is_found_behind_anything_that_may_stand_before_it() -> None:
+    assert root_name("\n<?xml?><!-- <x> --><!DOCTYPE r [<!ENTITY a 'b'>]>\n<RDF:rdf a='b'>") == "rdf"
+    assert root_name("<!----><!-->" * 5000) == ""
+    assert root_name("no markup") == ""
