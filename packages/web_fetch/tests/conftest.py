@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpcore
 import pytest
 
 from glados.core import ForbiddenAddress
+from glados.database import DatabaseService
+from glados.database.testing import open_database
+from glados.web_fetch import WebFetchService
 from glados.web_fetch.errors import DomainNotAllowed
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.http import HttpClient, Response
+from glados.web_fetch.plugin import WebFetchPlugin
 from glados.web_fetch.rules import rules_covering
 from glados.web_fetch.settings import WebFetchSettings
 from glados.web_fetch.urls import Url, parse_url
@@ -28,6 +33,10 @@ RULES = frozenset({"good.test", "*.sub.test", "xn--bcher-kva.test"})
 def hostile_cases(kind: str) -> list[Any]:
     cases = json.loads((HERE / "hostile_cases.json").read_text())
     return [pytest.param(case, id=case["id"]) for case in cases if case["kind"] == kind]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "hostile(*ids): which cases of hostile_cases.json the test is about")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -176,13 +185,14 @@ class Fetcher:
         rules: Iterable[str] = RULES,
         forbidden: Sequence[ForbiddenAddress] = (),
         tls: ssl.SSLContext | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
         **settings: Any,
     ) -> None:
         self.settings = WebFetchSettings.model_validate({"allowed_addresses": ["127.0.0.1/32"], **settings})
         self.rules = frozenset(rules)
         self.resolver = FakeResolver(names)
         self.guard = AddressGuard(self.settings.allowed_ports, self.settings.allowed_addresses, lambda: forbidden)
-        self.client = HttpClient(self.settings, self.guard, self.resolver, tls)
+        self.client = HttpClient(self.settings, self.guard, self.resolver, tls, network)
 
     async def admit(self, url: Url, redirected_by: Url | None) -> None:
         self.guard.check_url(url)
@@ -203,6 +213,53 @@ def fetcher() -> type[Fetcher]:
 def resolver() -> FakeResolver:
     """good.test and other.test are on loopback."""
     return FakeResolver({"good.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]})
+
+
+@pytest.fixture
+async def database(anyio_backend: Any, database_url: str) -> AsyncIterator[DatabaseService]:
+    async with open_database(database_url, WebFetchPlugin) as database:
+        yield database
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+MakeService = Callable[..., WebFetchService]
+
+
+@pytest.fixture
+async def service(anyio_backend: Any, clock: Clock) -> AsyncIterator[MakeService]:
+    """Make services that may fetch from loopback; they are closed when the test ends."""
+    made: list[WebFetchService] = []
+
+    def make(database: DatabaseService, resolver: FakeResolver | None = None, **settings: Any) -> WebFetchService:
+        values = WebFetchSettings.model_validate({"allowed_addresses": ["127.0.0.1/32"], **settings})
+        made.append(WebFetchService(database, values, resolver, clock=clock))
+        return made[-1]
+
+    yield make
+    for service in made:
+        await service.close()
+
+
+@pytest.fixture
+async def fetches(database: DatabaseService, service: MakeService, resolver: FakeResolver) -> WebFetchService:
+    """A service that may fetch from good.test."""
+    fetches = service(database, resolver)
+    await fetches.add_domain("good.test")
+    return fetches
 
 
 @pytest.fixture

@@ -123,6 +123,7 @@ async def test_a_server_without_tls_is_no_secure_connection(serve: Serve, fetche
             await fetcher(HERE).get(f"https://good.test:{server.sockets[0].getsockname()[1]}/")
 
 
+@pytest.mark.hostile("RSP-050")
 async def test_a_server_that_speaks_only_old_tls_is_refused(
     serve: Serve, fetcher: type[Fetcher], reply: Reply, tls_server: ssl.SSLContext, tls_client: ssl.SSLContext
 ) -> None:
@@ -168,6 +169,7 @@ async def test_an_ipv6_literal_keeps_its_brackets_in_the_host_header(
     assert site.requests[0].headers["host"] == f"[::1]:{site.port}"
 
 
+@pytest.mark.hostile("RSP-012")
 async def test_a_host_that_does_not_answer_at_all_is_a_timeout(fetcher: type[Fetcher]) -> None:
     # A listener whose queue is full leaves every further SYN without an answer.
     with socket.socket() as listener, contextlib.ExitStack() as stack:
@@ -178,7 +180,7 @@ async def test_a_host_that_does_not_answer_at_all_is_a_timeout(fetcher: type[Fet
             waiting.setblocking(False)
             waiting.connect_ex(listener.getsockname())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("glados.web_fetch.http.CONNECT_TIMEOUT", 0.2)
+            patch.setattr("glados.web_fetch.transport.CONNECT_TIMEOUT", 0.2)
             with pytest.raises(FetchTimeout):
                 await fetcher(HERE).get(f"http://good.test:{listener.getsockname()[1]}/")
 
@@ -199,6 +201,7 @@ BROKEN = {
     "RSP-025": (raw(OK + "".join(f"X-{n}: y\n" for n in range(5000))), ConnectFailed),
     "RSP-026": (raw("HTTP/1.1 103 Early Hints\n") * 100_000, ConnectFailed),
     "RSP-027": (b"<p>hello</p>\r\n\r\n", ConnectFailed),
+    # Nobody asked whether the page has changed; the error's words tell the model what was answered.
     "RSP-030": (raw("HTTP/1.1 304 Not Modified\n"), HttpStatus),
     "RSP-032": (b"", ConnectFailed),
     "RSP-035": (raw("HTTP/1.1 200 OK\nContent-Type: image/png\nContent-Length: 3\n", b"<p>"), UnsupportedType),
@@ -229,11 +232,20 @@ async def test_a_broken_or_unwanted_answer_is_one_clear_error_and_is_not_asked_f
     assert len(site.requests) == 1
 
 
+@pytest.mark.hostile("RSP-029")
 async def test_no_content_is_an_empty_page(serve: Serve, fetcher: type[Fetcher]) -> None:
-    site = await serve(raw("HTTP/1.1 204 No Content\n"))
+    site = await serve(raw("HTTP/1.1 204 No Content\n", b"<p>a body that must not be here</p>"))
     assert (await fetcher(HERE).get(f"http://good.test:{site.port}/")).body.data == b""
 
 
+@pytest.mark.hostile("RSP-031")
+async def test_an_empty_answer_is_an_empty_page(serve: Serve, fetcher: type[Fetcher], reply: Reply) -> None:
+    site = await serve(reply(b""))
+    response = await fetcher(HERE).get(f"http://good.test:{site.port}/")
+    assert (response.status, response.body.data, response.body.truncated) == (200, b"", False)
+
+
+@pytest.mark.hostile("RSP-007")
 async def test_an_endless_body_is_cut_at_the_limit(serve: Serve, fetcher: type[Fetcher]) -> None:
     async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(raw(OK + "Transfer-Encoding: chunked\n"))
@@ -242,11 +254,13 @@ async def test_an_endless_body_is_cut_at_the_limit(serve: Serve, fetcher: type[F
             await writer.drain()
 
     site = await serve(answer)
+    # The case expects an error; here a body over the limit is cut, and the result says so.
     response = await fetcher(HERE).get(f"http://good.test:{site.port}/")
     assert len(response.body.data) == 5_000_000
     assert response.body.truncated
 
 
+@pytest.mark.hostile("RSP-008")
 async def test_a_slow_drip_ends_at_the_total_deadline(serve: Serve, fetcher: type[Fetcher]) -> None:
     async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(raw(OK + "Content-Length: 1000\n"))

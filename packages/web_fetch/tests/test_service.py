@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlmodel import select
 
 from glados.database import DatabaseService
-from glados.database.testing import open_database
-from glados.web_fetch import WebFetchService, WebFetchSettings
 from glados.web_fetch.errors import DomainNotAllowed, FetchTimeout, InvalidDomain
-from glados.web_fetch.plugin import WebFetchPlugin
 from glados.web_fetch.tables import AllowedDomain
 
 if TYPE_CHECKING:
-    from conftest import FakeResolver, Reply, Request, Serve
+    from conftest import FakeResolver, MakeService, Reply, Request, Serve
 
 
-@pytest.fixture
-async def database(anyio_backend: Any, database_url: str) -> AsyncIterator[DatabaseService]:
-    async with open_database(database_url, WebFetchPlugin) as database:
-        yield database
-
-
-def service(database: DatabaseService, resolver: FakeResolver | None = None, **settings: Any) -> WebFetchService:
-    values = {"allowed_addresses": ["127.0.0.1/32"], **settings}
-    return WebFetchService(database, WebFetchSettings.model_validate(values), resolver)
-
-
-async def test_a_host_is_allowed_by_its_name_or_by_a_wildcard(database: DatabaseService) -> None:
+async def test_a_host_is_allowed_by_its_name_or_by_a_wildcard(database: DatabaseService, service: MakeService) -> None:
     fetches = service(database)
     await fetches.add_domain("example.com")
     await fetches.add_domain("*.Python.org")
@@ -43,7 +28,7 @@ async def test_a_host_is_allowed_by_its_name_or_by_a_wildcard(database: Database
     assert await fetches.list_domains() == ["*.python.org", "example.com"]
 
 
-async def test_a_rule_is_stored_with_the_time_it_was_added(database: DatabaseService) -> None:
+async def test_a_rule_is_stored_with_the_time_it_was_added(database: DatabaseService, service: MakeService) -> None:
     await service(database).add_domain("example.com")
     async with database.read() as session:
         row = (await session.exec(select(AllowedDomain))).one()
@@ -51,7 +36,9 @@ async def test_a_rule_is_stored_with_the_time_it_was_added(database: DatabaseSer
     assert datetime.fromisoformat(row.created_at).utcoffset() is not None
 
 
-async def test_of_many_who_add_the_same_rule_at_once_one_adds_it(database: DatabaseService) -> None:
+async def test_of_many_who_add_the_same_rule_at_once_one_adds_it(
+    database: DatabaseService, service: MakeService
+) -> None:
     fetches = service(database)
     added = await asyncio.gather(*(fetches.add_domain("example.com") for _ in range(20)))
     assert sorted(added) == [False] * 19 + [True]
@@ -60,7 +47,7 @@ async def test_of_many_who_add_the_same_rule_at_once_one_adds_it(database: Datab
 
 
 async def test_an_address_can_be_allowed_while_the_operator_lists_it_and_removed_afterwards(
-    database: DatabaseService, serve: Serve, reply: Reply
+    database: DatabaseService, service: MakeService, serve: Serve, reply: Reply
 ) -> None:
     site = await serve(reply("<p>hi</p>"))
     assert await service(database).add_domain("127.0.0.1")
@@ -72,7 +59,7 @@ async def test_an_address_can_be_allowed_while_the_operator_lists_it_and_removed
 
 
 async def test_every_hop_is_looked_up_on_the_allowlist(
-    database: DatabaseService, serve: Serve, resolver: FakeResolver, redirect: Reply
+    database: DatabaseService, service: MakeService, serve: Serve, resolver: FakeResolver, redirect: Reply
 ) -> None:
     site = await serve(redirect("http://other.test/"))
     fetches = service(database, resolver)
@@ -82,7 +69,7 @@ async def test_every_hop_is_looked_up_on_the_allowlist(
 
 
 async def test_a_page_that_never_ends_is_told_as_a_timeout(
-    database: DatabaseService, serve: Serve, resolver: FakeResolver
+    database: DatabaseService, service: MakeService, serve: Serve, resolver: FakeResolver
 ) -> None:
     async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n")
@@ -96,7 +83,7 @@ async def test_a_page_that_never_ends_is_told_as_a_timeout(
 
 
 async def test_a_cut_body_is_told(
-    database: DatabaseService, serve: Serve, resolver: FakeResolver, reply: Reply
+    database: DatabaseService, service: MakeService, serve: Serve, resolver: FakeResolver, reply: Reply
 ) -> None:
     site = await serve(reply("word " * 1000, headers=[("Content-Type", "text/plain")]))
     fetches = service(database, resolver, max_bytes=1000)

@@ -25,6 +25,12 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         "max_redirects": 5,
         "allowed_ports": [80, 443],
         "allowed_addresses": [],
+        "cache_ttl": 300.0,
+        "cache_max_bytes": 50_000_000,
+        "concurrency": 5,
+        "concurrency_per_host": 2,
+        "robots": "off",
+        "proxy": None,
     }
 
 
@@ -55,6 +61,24 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         ("allowed_ports", [65536]),
         ("allowed_addresses", ["nonsense"]),
         ("allowed_addresses", ["10.0.0.1/8"]),
+        ("cache_ttl", -1),
+        ("cache_ttl", 86_401),
+        ("cache_ttl", "inf"),
+        ("cache_max_bytes", 999),
+        ("cache_max_bytes", 10_000_000_001),
+        ("concurrency", 0),
+        ("concurrency", 101),
+        ("concurrency_per_host", 0),
+        ("concurrency_per_host", 101),
+        ("robots", "ignore"),
+        ("proxy", "proxy.test:3128"),
+        ("proxy", "socks5://proxy.test:1080"),
+        ("proxy", "http://"),
+        ("proxy", "http://proxy.test:99999"),
+        ("proxy", "http://proxy.test/path"),
+        ("proxy", "http://proxy.test:3128?x"),
+        ("proxy", "http://pro xy.test"),
+        ("proxy", "http://pröxy.test"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(field: str, value: Any) -> None:
@@ -82,3 +106,21 @@ def test_a_wrong_network_is_told_by_the_name_of_its_variable() -> None:
     section = Settings(environ={"WEB_FETCH_ALLOWED_ADDRESSES": "10.0.0.1/8"}).section("web_fetch", WebFetchSettings)
     with pytest.raises(InvalidSetting, match="WEB_FETCH_ALLOWED_ADDRESSES"):
         section.load()
+
+
+def test_the_proxy_is_a_secret_wherever_it_is_shown() -> None:
+    environ = {"WEB_FETCH_PROXY": "http://user:hunter2@proxy.test:3128"}
+    section = Settings(environ=environ).section("web_fetch", WebFetchSettings)
+    settings = section.load()
+    assert settings.proxy is not None
+    assert settings.proxy.get_secret_value() == environ["WEB_FETCH_PROXY"]
+    shown = f"{settings!r} {[setting.shown for setting in section.values]!r}"
+    assert "hunter2" not in shown
+    assert "user" not in repr(settings.proxy)
+
+
+def test_a_wrong_proxy_is_told_without_its_password() -> None:
+    section = Settings(environ={"WEB_FETCH_PROXY": "user:hunter2@proxy.test"}).section("web_fetch", WebFetchSettings)
+    with pytest.raises(InvalidSetting, match="WEB_FETCH_PROXY") as caught:
+        section.load()
+    assert "hunter2" not in str(caught.value)

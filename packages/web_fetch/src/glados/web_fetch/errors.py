@@ -8,10 +8,13 @@ ToolError
 ├── PortNotAllowed        port_not_allowed      a port other than the allowed ones
 ├── DnsFailed             dns_failed            the name has no address
 ├── ConnectFailed         connect_failed        no connection, or one that broke or spoke no proper HTTP
+├── ProxyFailed           proxy_failed          the configured proxy does not pass the request on
 ├── TlsFailed             tls_failed            no trustworthy TLS connection
 ├── FetchTimeout          timeout               not done within the time for one fetch
 ├── TooManyRedirects      too_many_redirects    a chain of redirects without an end
 ├── HttpStatus            http_status           the server answered with an error
+├── RobotsDisallowed      robots_disallowed     the site does not want programs to read the page
+├── RobotsUnreachable     robots_unreachable    what the site wants could not be found out
 ├── UnsupportedType       unsupported_type      content that is neither a page nor text
 ├── TooLarge              too_large             a small body that inflates to a huge one
 ├── DecodeFailed          decode_failed         a body whose compression is broken or unknown
@@ -118,6 +121,18 @@ class ConnectFailed(ToolError):
         super().__init__(f"{host} could not be read ({reason}): try again later, or use another site.", domain=host)
 
 
+class ProxyFailed(ToolError):
+    """The proxy could not be reached, or refused; no page is to blame."""
+
+    code = "proxy_failed"
+
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(
+            f"The proxy did not connect to {host} ({reason}): tell the user to check the setting WEB_FETCH_PROXY.",
+            domain=host,
+        )
+
+
 class TlsFailed(ToolError):
     """The server's certificate or TLS version cannot be trusted."""
 
@@ -134,9 +149,9 @@ class FetchTimeout(ToolError):
 
     code = "timeout"
 
-    def __init__(self, host: str, seconds: float) -> None:
+    def __init__(self, host: str, seconds: float, what: str = "deliver the page") -> None:
         super().__init__(
-            f"{host} did not deliver the page within {seconds:g} s: try again later, or use another site.",
+            f"{host} did not {what} within {seconds:g} s: try again later, or use another site.",
             domain=host,
             seconds=seconds,
         )
@@ -164,6 +179,35 @@ class HttpStatus(ToolError):
             url=url,
             status=status,
             reason=reason,
+        )
+        self.status = status
+
+
+class RobotsDisallowed(ToolError):
+    """The site's robots.txt does not allow the page to programs such as this one."""
+
+    code = "robots_disallowed"
+
+    def __init__(self, url: str, host: str) -> None:
+        super().__init__(
+            f"The robots.txt of {host} does not allow {shown(url)} to programs: use another site,"
+            " or ask the user to open the page.",
+            url=url,
+            domain=host,
+        )
+
+
+class RobotsUnreachable(ToolError):
+    """The site's robots.txt could not be read, which counts as a no."""
+
+    code = "robots_unreachable"
+
+    def __init__(self, url: str, host: str, reason: str) -> None:
+        super().__init__(
+            f"Whether {host} allows {shown(url)} to programs could not be found out (its robots.txt: {reason}):"
+            " try again later, or use another site.",
+            url=url,
+            domain=host,
         )
 
 

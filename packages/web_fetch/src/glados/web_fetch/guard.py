@@ -74,7 +74,7 @@ class AddressGuard:
         if url.host.address is not None and not self.is_listed(url.host.address):
             raise AddressNotAllowed(url.host.name, "it is an IP address and not a host name")
         if not self._networks:  # otherwise it depends on the address whether other ports are allowed
-            self._check_port(url.host.name, url.port)
+            self.check_port(url.host.name, url.port)
 
     def check_address(self, host: str, text: str, port: int) -> IPAddress:
         """The address that `host` resolved to, if it may be connected to."""
@@ -90,10 +90,11 @@ class AddressGuard:
             return address
         if not is_public(address):
             raise AddressNotAllowed(host, f"its address {address} is not public", text)
-        self._check_port(host, port)
+        self.check_port(host, port)
         return address
 
-    def _check_port(self, host: str, port: int) -> None:
+    def check_port(self, host: str, port: int) -> None:
+        """Refuse a port of a public host that is not on the list."""
         if port not in self._ports:
             raise PortNotAllowed(host, port, self._ports)
 

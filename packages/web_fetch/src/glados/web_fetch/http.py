@@ -6,38 +6,47 @@ the URL goes in as the parts that were checked, the headers are ours, and what t
 
 from __future__ import annotations
 
-import http
 import ssl
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, cast
+from typing import Protocol
 
 import httpcore
 import httpx
 
-from glados.core import PluginError, ToolError
 from glados.web_fetch.body import Body, parse_encoding, read_body
 from glados.web_fetch.errors import (
+    AddressNotAllowed,
     ConnectFailed,
+    DnsFailed,
     FetchTimeout,
     HttpStatus,
-    InvalidUrl,
+    PortNotAllowed,
+    RobotsUnreachable,
     TlsFailed,
     TooManyRedirects,
     UnsupportedType,
 )
+from glados.web_fetch.exchange import build_request, exchange, read_headers, reason_of, redirect_target
 from glados.web_fetch.guard import AddressGuard
+from glados.web_fetch.lanes import Lanes
 from glados.web_fetch.media import Media, parse_media
+from glados.web_fetch.proxy import ProxyBackend, parse_proxy
 from glados.web_fetch.resolver import Resolver, vetted_addresses
 from glados.web_fetch.settings import WebFetchSettings
-from glados.web_fetch.urls import DEFAULT_PORTS, Url, join_url
+from glados.web_fetch.transport import Network, VettingBackend, VettingTransport
+from glados.web_fetch.urls import Url, secured
 
-CONNECT_TIMEOUT = 5.0
-MAX_HEADERS = 100
+NOT_MODIFIED = 304
+MAX_VALIDATOR = 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# How long a server may take to answer over https where http was asked for.
+UPGRADE_TIMEOUT = 5.0
 ACCEPT = "text/html, application/xhtml+xml, text/markdown;q=0.9, text/plain;q=0.8, application/json;q=0.8, */*;q=0.1"
+
+
+NO_MEDIA, EMPTY = Media(), Body(b"")
 
 
 class Admit(Protocol):
@@ -46,70 +55,65 @@ class Admit(Protocol):
     async def __call__(self, url: Url, redirected_by: Url | None) -> None: ...
 
 
+class Consent(Protocol):
+    """Asks the site itself whether it wants a URL to be asked for; raises a ToolError where not."""
+
+    async def __call__(self, url: Url) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class Response:
-    """A page as it came: the URL where the redirects ended, and the body, decompressed but not decoded."""
+class Validators:
+    """What a server knows a version of one page by; it is asked whether that is still the one."""
 
     url: Url
+    etag: str = ""
+    modified: str = ""
+
+    def headers(self) -> dict[str, str]:
+        """The headers of the question."""
+        pairs = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        return {name: value for name, value in pairs.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a GET asks for besides the URL, and how much of it is read."""
+
+    accept: str = ACCEPT
+    known: Validators | None = None
+    max_bytes: int | None = None
+    reads: Callable[[Media], bool] = field(default=lambda media: not media.name or media.kind is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A page as it came: the hops on the way to it, and the body, decompressed but not decoded."""
+
+    hops: tuple[Url, ...]
     status: int
-    media: Media
-    body: Body
+    media: Media = NO_MEDIA
+    body: Body = EMPTY
+    validators: Validators | None = None
+    may_be_stored: bool = True
+
+    @property
+    def url(self) -> Url:
+        """Where the redirects ended."""
+        return self.hops[-1]
 
 
-class VettingBackend(httpcore.AsyncNetworkBackend):
-    """Connects to vetted addresses only; name, TLS and Host header stay those of the URL."""
+@dataclass(slots=True)
+class _Walk:
+    """One fetch on its way: what it asks for, where it has been, and who is not asked over https again."""
 
-    def __init__(self, resolver: Resolver, guard: AddressGuard) -> None:
-        self._resolver = resolver
-        self._guard = guard
-        self._network = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Look the host up once, then try its addresses in order."""
-        failure: Exception = httpcore.ConnectError("no address")
-        for address in await vetted_addresses(host, port, self._resolver, self._guard):
-            try:
-                return await self._network.connect_tcp(
-                    str(address), port, CONNECT_TIMEOUT, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failure = error
-        raise failure
-
-
-class VettingTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport over a pool that connects through the given backend."""
-
-    def __init__(self, tls: ssl.SSLContext, backend: httpcore.AsyncNetworkBackend) -> None:
-        super().__init__(verify=tls, trust_env=False)
-        # httpx has no parameter for the backend. Were its pool kept elsewhere, every address would pass unvetted.
-        if not isinstance(getattr(self, "_pool", None), httpcore.AsyncConnectionPool):
-            raise PluginError(
-                f"httpx {httpx.__version__} keeps its connections where they cannot be vetted: install httpx~=0.28.1.",
-                httpx=httpx.__version__,
-            )
-        self._pool = httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=backend)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer, its headers moved out of the client's sight.
-
-        The client parses Location and Set-Cookie even where it is told to follow and to keep nothing.
-        """
-        response = await super().handle_async_request(request)
-        response.extensions["headers"] = response.headers.raw
-        response.headers = httpx.Headers()
-        return response
+    ask: Ask
+    consent: Consent | None
+    hops: list[Url] = field(default_factory=list[Url])
+    plain: set[str] = field(default_factory=set[str])
 
 
 class HttpClient:
-    """Fetches pages for nobody in particular: no cookies, no credentials, no proxy, nothing from the environment."""
+    """Fetches pages for nobody in particular: no cookies, no credentials, nothing from the environment."""
 
     def __init__(
         self,
@@ -117,120 +121,124 @@ class HttpClient:
         guard: AddressGuard,
         resolver: Resolver,
         tls: ssl.SSLContext | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
         self._settings = settings
         self._guard = guard
         self._resolver = resolver
         self._given_tls = tls
+        self._given_network = network
+        self._lanes = Lanes(settings.concurrency, settings.concurrency_per_host)
+        proxy = settings.proxy
+        self._proxy = None if proxy is None else parse_proxy(proxy.get_secret_value())
 
-    async def get(self, url: Url, admit: Admit) -> Response:
+    async def get(self, url: Url, admit: Admit, ask: Ask | None = None, consent: Consent | None = None) -> Response:
         """The page at `url`, redirects followed; each hop is admitted, resolved and vetted like the first."""
-        hop, redirected_by = url, None
+        walk, hop = _Walk(ask or Ask(), consent), url
         async with self._open_client() as client:
             for _ in range(self._settings.max_redirects + 1):
-                await admit(hop, redirected_by)
-                answer = await self._ask(client, hop)
+                await admit(hop, walk.hops[-1] if walk.hops else None)
+                answer = await self._upgraded(client, hop, walk) or await self._step(client, hop, walk)
                 if isinstance(answer, Response):
                     return answer
-                hop, redirected_by = answer, hop
+                hop = answer
         raise TooManyRedirects(str(url), self._settings.max_redirects)
 
     def _open_client(self) -> httpx.AsyncClient:
-        transport = VettingTransport(self._tls, VettingBackend(self._resolver, self._guard))
+        transport = VettingTransport(self._tls, self._backend(tunnel=True))
+        mounts = {} if self._proxy is None else {"http://": VettingTransport(self._tls, self._backend(tunnel=False))}
         no_timeout = httpx.Timeout(None)  # connecting has its own, and the whole fetch a deadline
-        return httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=no_timeout)
+        return httpx.AsyncClient(
+            transport=transport, mounts=mounts, trust_env=False, follow_redirects=False, timeout=no_timeout
+        )
+
+    def _backend(self, *, tunnel: bool) -> httpcore.AsyncNetworkBackend:
+        below = self._given_network or Network()
+        if self._proxy is None:
+            return VettingBackend(self._resolver, self._guard, below)
+        return ProxyBackend(self._proxy, self._resolver, self._guard, below, tunnel=tunnel, tls=self._tls)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         return self._given_tls or httpcore.default_ssl_context()
 
-    async def _ask(self, client: httpx.AsyncClient, url: Url) -> Response | Url:
-        """One request: the page, or the URL that the server redirects to."""
-        async with _exchange(client, url, self._settings.user_agent) as response:
-            headers = _headers(url, response.extensions["headers"])
-            if response.status_code in REDIRECTS and "location" in headers:
-                return _redirect(url, headers["location"])
-            if not 200 <= response.status_code < 300:
-                raise HttpStatus(str(url), response.status_code, _reason(response))
+    async def _upgraded(self, client: httpx.AsyncClient, url: Url, walk: _Walk) -> Response | Url | None:
+        """The answer over https where http was asked for; None where only http will do."""
+        upgrade = secured(url)
+        if upgrade is None or url.host.name in walk.plain or not await self._is_public(upgrade):
+            return None
+        try:
+            return await self._step(client, upgrade, walk, min(UPGRADE_TIMEOUT, self._settings.timeout / 3))
+        except (ConnectFailed, TlsFailed, FetchTimeout, RobotsUnreachable):
+            walk.plain.add(url.host.name)
+            return None
+
+    async def _is_public(self, url: Url) -> bool:
+        """Whether the host is one of the public internet, as far as can be told here."""
+        try:
+            self._guard.check_port(url.host.name, url.port)
+            addresses = await vetted_addresses(url.host.name, url.port, self._resolver, self._guard)
+        except DnsFailed:
+            if self._proxy is None:
+                raise
+            return False
+        except (AddressNotAllowed, PortNotAllowed):  # whether that also holds for http, the fetch itself finds out
+            return False
+        return not any(self._guard.is_listed(address) for address in addresses)
+
+    async def _step(
+        self, client: httpx.AsyncClient, url: Url, walk: _Walk, patience: float | None = None
+    ) -> Response | Url:
+        """One hop: the page, or the URL that the server redirects to."""
+        if walk.consent is not None:
+            await walk.consent(url)
+        async with self._lanes.enter(url.host.name):
+            answer = await self._ask(client, url, walk, patience)
+        walk.hops.append(url)
+        if isinstance(answer, Url) and url.scheme == "https" and answer.scheme == "http" and answer.host == url.host:
+            walk.plain.add(url.host.name)  # it sends its visitors back: once more would be without an end
+        return answer
+
+    async def _ask(self, client: httpx.AsyncClient, url: Url, walk: _Walk, patience: float | None) -> Response | Url:
+        ask, request = walk.ask, self._request(url, walk.ask)
+        async with exchange(client, request, url, patience) as response:
+            headers = read_headers(url, response.extensions["headers"])
+            status, hops = response.status_code, (*walk.hops, url)
+            if status in REDIRECTS and "location" in headers:
+                return redirect_target(url, headers["location"])
+            if status == NOT_MODIFIED and ask.known is not None and ask.known.url == url:
+                return Response(hops, status)
+            if not 200 <= status < 300:
+                raise HttpStatus(str(url), status, reason_of(response))
             media = parse_media(headers.get("content-type", [""])[-1])
-            if media.name and media.kind is None:
+            if not ask.reads(media):
                 raise UnsupportedType(str(url), media.name)
             encoding = parse_encoding(str(url), ", ".join(headers.get("content-encoding", [])))
-            body = await read_body(str(url), response.aiter_raw(), encoding, self._settings.max_bytes)
-            return Response(url, response.status_code, media, body)
+            limit = ask.max_bytes or self._settings.max_bytes
+            body = await read_body(str(url), response.aiter_raw(), encoding, limit)
+            return Response(hops, status, media, body, _validators(url, headers), _may_be_stored(headers))
+
+    def _request(self, url: Url, ask: Ask) -> httpx.Request:
+        headers = {"User-Agent": self._settings.user_agent, "Accept": ask.accept}
+        if ask.known is not None and ask.known.url == url:
+            headers |= ask.known.headers()
+        forwarded = self._proxy is not None and url.scheme == "http"
+        if forwarded and self._proxy is not None and self._proxy.authorization is not None:
+            headers["Proxy-Authorization"] = self._proxy.authorization
+        return build_request(url, headers, forwarded=forwarded)
 
 
-@asynccontextmanager
-async def _exchange(client: httpx.AsyncClient, url: Url, user_agent: str) -> AsyncGenerator[httpx.Response, None]:
-    """Send the request; whatever breaks, until the body is read, becomes an error of this plugin."""
-    request = _request(url, user_agent)
-    try:
-        async with aclosing(await client.send(request, auth=None, stream=True)) as response:
-            yield response
-    except httpx.TimeoutException as error:
-        raise FetchTimeout(url.host.name, CONNECT_TIMEOUT) from error
-    except (httpx.TransportError, OSError) as error:
-        raise _failure(url.host.name, error) from error
+def _validators(url: Url, headers: Mapping[str, list[str]]) -> Validators | None:
+    """What the server may be asked with next time, if it can be sent back as it came."""
+    etag, modified = (_single(headers.get(name, [])) for name in ("etag", "last-modified"))
+    return Validators(url, etag, modified) if etag or modified else None
 
 
-def _request(url: Url, user_agent: str) -> httpx.Request:
-    """A request with these headers and no other: the client adds its own only to requests that it builds itself."""
-    headers = {
-        "Host": url.authority,
-        "User-Agent": user_agent,
-        "Accept": ACCEPT,
-        "Accept-Encoding": "gzip, deflate",
-    }
-    # httpx takes "." and ".." out of a path; the extension puts the target on the wire as it was checked.
-    return httpx.Request("GET", _address(url), headers=headers, extensions={"target": url.target.encode()})
+def _single(values: list[str]) -> str:
+    usable = len(values) == 1 and len(values[0]) <= MAX_VALIDATOR and values[0].isascii() and values[0].isprintable()
+    return values[0] if usable else ""
 
 
-def _address(url: Url) -> httpx.URL:
-    """The URL as httpx has it, made of the checked parts; where httpx reads one differently, nothing is sent."""
-    host, target = url.host.name.strip("[]"), url.target.encode()
-    try:
-        address = httpx.URL(scheme=url.scheme, host=host, port=url.port, raw_path=target)
-    except httpx.InvalidURL as error:
-        raise InvalidUrl(str(url), str(error)) from error
-    port = address.port or DEFAULT_PORTS[url.scheme]
-    read = (address.scheme, address.userinfo, address.raw_host, port, address.netloc)
-    same_target = address.raw_path == target or b"/." in target  # a path with dots may have lost them
-    if read != (url.scheme, b"", host.encode(), url.port, url.authority.encode()) or not same_target:
-        raise InvalidUrl(str(url), "it can be read in two ways")
-    return address
-
-
-def _headers(url: Url, pairs: Sequence[tuple[bytes, bytes]]) -> dict[str, list[str]]:
-    """Every value of each header, by its name in lower case."""
-    if len(pairs) > MAX_HEADERS:
-        raise ConnectFailed(url.host.name, f"it sent more than {MAX_HEADERS} headers")
-    headers: dict[str, list[str]] = {}
-    for name, value in pairs:
-        headers.setdefault(name.decode("ascii", "replace").lower(), []).append(value.decode("utf-8", "replace"))
-    return headers
-
-
-def _redirect(url: Url, locations: list[str]) -> Url:
-    if len(set(locations)) > 1:
-        raise InvalidUrl(locations[1], f"{url.host} redirects to two different addresses at once")
-    return join_url(url, locations[0])
-
-
-def _reason(response: httpx.Response) -> str:
-    """The standard's words for a status; the server's own only where there are none."""
-    try:
-        return http.HTTPStatus(response.status_code).phrase
-    except ValueError:
-        return response.reason_phrase[:80]
-
-
-def _failure(host: str, error: Exception) -> ToolError:
-    """Tell a TLS failure from every other broken connection by what caused it."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return TlsFailed(host, cause.verify_message)
-        if isinstance(cause, ssl.SSLError):
-            return TlsFailed(host, (cause.reason or "TLS error").replace("_", " ").lower())
-        cause = cause.__cause__ or cause.__context__
-    return ConnectFailed(host, str(error)[:200] or type(error).__name__)
+def _may_be_stored(headers: Mapping[str, list[str]]) -> bool:
+    directives = ",".join(headers.get("cache-control", [])).lower().split(",")
+    return "no-store" not in (directive.strip() for directive in directives)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urljoin
 
@@ -24,18 +23,6 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[Link]:
         {"text": " ".join(node.text().split()), "href": _absolute(base, node.attributes.get("href") or "")}
         for node in tree.css("a[href]")
     ]
-
-
-def links_json(links: list[Link], max_characters: int) -> tuple[str, int]:
-    """The links as a JSON array and the length of all of them; it is cut between two links, so that it stays JSON."""
-    items = [json.dumps(link, ensure_ascii=False) for link in links]
-    kept, length = list[str](), 2
-    for item in items:
-        length += len(item) + (2 if kept else 0)
-        if length > max_characters:
-            break
-        kept.append(item)
-    return f"[{', '.join(kept)}]", sum(len(item) + 2 for item in items) or 2
 
 
 def _base(tree: LexborHTMLParser, url: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from glados.core import ForbiddenAddress, Plugin, Prepare, Services, hookimpl
 from glados.database import DatabaseService
-from glados.web_fetch.resolver import Resolver, SystemResolver
-from glados.web_fetch.service import WebFetchService
+from glados.web_fetch.resolver import LateResolver, Resolver, SystemResolver
+from glados.web_fetch.service import WebFetchService, open_service
 from glados.web_fetch.settings import WebFetchSettings
 from glados.web_fetch.tools import TOOLS
 
@@ -28,10 +30,11 @@ class WebFetchPlugin(Plugin[WebFetchSettings]):
         services.provide(Resolver, SystemResolver)
         services.provide(
             WebFetchService,
-            lambda: WebFetchService(
+            partial(
+                open_service,
                 services.get(DatabaseService),
                 self.settings,
-                services.get(Resolver),
+                LateResolver(lambda: services.get(Resolver)),
                 lambda: services.all(ForbiddenAddress),
             ),
         )

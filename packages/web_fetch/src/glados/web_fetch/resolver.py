@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from glados.web_fetch.errors import DnsFailed
@@ -29,6 +29,17 @@ class SystemResolver:
         """Look a name up as every other program on this machine does."""
         found = await in_thread(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         return [str(address[0]) for *_, address in found]
+
+
+class LateResolver:
+    """Whichever resolver is provided at the time of a lookup: another plugin may bring one after this one is set up."""
+
+    def __init__(self, find: Callable[[], Resolver]) -> None:
+        self._find = find
+
+    async def resolve(self, host: str, port: int) -> Sequence[str]:
+        """Look a name up with it."""
+        return await self._find().resolve(host, port)
 
 
 async def vetted_addresses(host: str, port: int, resolver: Resolver, guard: AddressGuard) -> list[IPAddress]:

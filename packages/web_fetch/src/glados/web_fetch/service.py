@@ -2,47 +2,55 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
 from glados.core import ForbiddenAddress
 from glados.database import DatabaseService
-from glados.web_fetch.convert import convert
-from glados.web_fetch.errors import DomainNotAllowed, FetchTimeout
+from glados.web_fetch.cache import Cache, Key, Snapshot
+from glados.web_fetch.errors import DomainNotAllowed
+from glados.web_fetch.flights import Flights
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.hosts import InvalidHost, parse_host
-from glados.web_fetch.links import links_json
-from glados.web_fetch.pages import Source
+from glados.web_fetch.pages import Content
+from glados.web_fetch.paging import cut_links, cut_text
 from glados.web_fetch.resolver import Resolver, SystemResolver
 from glados.web_fetch.rules import check_rule, parse_rule, rules_covering
 from glados.web_fetch.settings import Mode, WebFetchSettings
 from glados.web_fetch.urls import Url, parse_url
-from glados.web_fetch.workers import in_thread
 
 if TYPE_CHECKING:
     from glados.web_fetch.allowlist import Allowlist
-    from glados.web_fetch.http import HttpClient
+    from glados.web_fetch.loader import Loader
 
 
 class FetchResult(BaseModel):
-    """A page in the mode that was asked for."""
+    """A page, or a piece of it, in the mode that was asked for."""
 
     url: str = Field(description="The address that was asked for.")
-    domain: str = Field(description="Its host.")
-    mode: Mode
-    content: str = Field(description="The page; in mode links a JSON array of objects with text and href.")
-    truncated: bool = Field(description="Whether the content was cut at max_characters.")
-    content_length: int = Field(description="How many characters the content has in all.")
     final_url: str = Field(description="The address that the page came from, after redirects.")
+    domain: str = Field(description="The host that was asked for.")
+    mode: Mode
     title: str | None = Field(description="The page's title.")
+    published: str | None = Field(description="When the page says it was published.")
+    content: str = Field(description="The page; in mode links a JSON array of objects with text and href.")
+    truncated: bool = Field(description="Whether the content was cut at max_characters: next_offset reads on.")
+    body_truncated: bool = Field(description="Whether the server sent more bytes than are read.")
+    content_length: int = Field(description="How many characters the whole content has.")
+    offset: int = Field(description="Where in the whole content this piece begins.")
+    next_offset: int | None = Field(description="The offset that reads on behind this piece; null behind the last.")
+    has_more: bool = Field(description="Whether there is more behind this piece.")
+    removed_characters: int = Field(description="How many characters that nobody would see were left out.")
+    replaced_characters: int = Field(description="How many characters could not be decoded.")
+    cached: bool = Field(description="Whether this is a copy that was fetched before.")
     status: int = Field(description="The HTTP status.")
     content_type: str = Field(description="The page's content type; empty where the server named none.")
-    body_truncated: bool = Field(description="Whether the server sent more bytes than are read.")
 
 
 class WebFetchService:
@@ -54,37 +62,52 @@ class WebFetchService:
         settings: WebFetchSettings,
         resolver: Resolver | None = None,
         forbidden: Callable[[], Sequence[ForbiddenAddress]] = tuple,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._settings = settings
         self._resolver = resolver or SystemResolver()
         self._guard = AddressGuard(settings.allowed_ports, settings.allowed_addresses, forbidden)
+        self._clock = clock
+        self._cache = Cache(settings.cache_ttl, settings.cache_max_bytes, clock)
+        self._flights = Flights[Snapshot]()
 
-    async def fetch(self, url: str, *, mode: Mode | None = None, max_characters: int | None = None) -> FetchResult:
+    async def fetch(
+        self,
+        url: str,
+        *,
+        mode: Mode | None = None,
+        max_characters: int | None = None,
+        offset: int = 0,
+        content: Content = "main",
+        refresh: bool = False,
+    ) -> FetchResult:
         """Fetch a page; what is left out is taken from the settings."""
-        requested = parse_url(url)
         mode = mode or self._settings.default_mode
         limit = self._settings.max_characters if max_characters is None else max_characters
-        try:
-            async with asyncio.timeout(self._settings.timeout):
-                response = await self._http.get(requested, self._admit)
-                source = Source(str(response.url), response.media, response.body.data)
-                page = await in_thread(convert, source, mode, "page")
-        except TimeoutError as error:
-            raise FetchTimeout(requested.host.name, self._settings.timeout) from error
-        content, length = _cut(page.text, mode, limit)
+        key = Key(parse_url(url), mode, content)
+        snapshot, cached = await self._snapshot(key, refresh=refresh, is_continued=offset > 0)
+        page = snapshot.page
+        piece = (cut_links if mode == "links" else cut_text)(page.text, offset, limit)
         return FetchResult(
             url=url,
-            domain=requested.host.name,
+            final_url=str(snapshot.hops[-1]),
+            domain=key.url.host.name,
             mode=mode,
-            content=content,
-            truncated=length > len(content),
-            content_length=length,
-            final_url=str(response.url),
             title=page.title,
-            status=response.status,
-            content_type=response.media.name,
-            body_truncated=response.body.truncated,
+            published=page.published,
+            content=piece.content,
+            truncated=piece.next_offset is not None,
+            body_truncated=snapshot.body_truncated,
+            content_length=len(page.text),
+            offset=offset,
+            next_offset=piece.next_offset,
+            has_more=piece.next_offset is not None,
+            removed_characters=page.removed,
+            replaced_characters=page.replaced,
+            cached=cached,
+            status=snapshot.status,
+            content_type=snapshot.content_type,
         )
 
     async def is_allowed(self, domain: str) -> bool:
@@ -106,10 +129,38 @@ class WebFetchService:
         """Every rule of the allowlist."""
         return await self._allowlist.rules()
 
+    async def close(self) -> None:
+        """End the fetches under way, and the processes that convert pages."""
+        await self._flights.close()
+        if "_loader" in vars(self):
+            await self._loader.close()
+
+    async def _snapshot(self, key: Key, *, refresh: bool, is_continued: bool) -> tuple[Snapshot, bool]:
+        """The page, and whether it was kept; who reads on reads in the same copy for as long as there is one."""
+        kept = self._cache.get(key)
+        if kept is not None and not refresh and (is_continued or self._cache.is_fresh(key)):
+            await self._admit_hops(kept)
+            return kept, True
+        snapshot, leads = await self._flights.join((key, refresh), lambda: self._load(key, kept))
+        if not leads:
+            await self._admit_hops(snapshot)
+        return snapshot, kept is not None and snapshot.page is kept.page
+
+    async def _load(self, key: Key, kept: Snapshot | None) -> Snapshot:
+        snapshot = await self._loader.load(key, kept)
+        self._cache.put(key, snapshot)
+        return snapshot
+
     async def _admit(self, url: Url, redirected_by: Url | None) -> None:
         self._guard.check_url(url)
         if not await self._allowlist.has_any(rules_covering(url.host)):
             raise DomainNotAllowed(url.host.name, None if redirected_by is None else redirected_by.host.name)
+
+    async def _admit_hops(self, snapshot: Snapshot) -> None:
+        """Every host that a copy came by has to be allowed still, on each call."""
+        for before, hop in pairwise((None, *snapshot.hops)):
+            if hop is not None and (before is None or hop.host != before.host):
+                await self._admit(hop, before)
 
     @cached_property
     def _allowlist(self) -> Allowlist:
@@ -119,13 +170,28 @@ class WebFetchService:
         return Allowlist(self._database)
 
     @cached_property
-    def _http(self) -> HttpClient:
+    def _loader(self) -> Loader:
         # httpx is loaded here, with the first fetch.
+        from glados.web_fetch.converter import Converter
         from glados.web_fetch.http import HttpClient
+        from glados.web_fetch.loader import Loader
+        from glados.web_fetch.robots import Robots
 
-        return HttpClient(self._settings, self._guard, self._resolver)
+        settings, http = self._settings, HttpClient(self._settings, self._guard, self._resolver)
+        robots = Robots(http, settings.user_agent, settings.timeout, self._clock) if settings.robots == "obey" else None
+        return Loader(settings, http, Converter(settings), robots, self._admit)
 
 
-def _cut(text: str, mode: Mode, limit: int) -> tuple[str, int]:
-    """The beginning of a text, and how long all of it is; a list of links is cut between two of them."""
-    return links_json(json.loads(text), limit) if mode == "links" else (text[:limit], len(text))
+@asynccontextmanager
+async def open_service(
+    database: DatabaseService,
+    settings: WebFetchSettings,
+    resolver: Resolver,
+    forbidden: Callable[[], Sequence[ForbiddenAddress]],
+) -> AsyncGenerator[WebFetchService, None]:
+    """The service while the plugin is there."""
+    service = WebFetchService(database, settings, resolver, forbidden)
+    try:
+        yield service
+    finally:
+        await service.close()

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 
 Mode = Literal["html", "markdown", "links"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 MAX_CHARACTERS = 1_000_000
 MAX_TIMEOUT = 600.0
+
+
+def _check_proxy(proxy: SecretStr) -> SecretStr:
+    """What is wrong is not quoted: it may hold a password."""
+    text = proxy.get_secret_value()
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    usable = parts.scheme in ("http", "https") and parts.hostname and text.isascii() and text.isprintable()
+    if not usable or " " in text or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ValueError(
+            "give it as http://host:port or https://host:port, with user:password@ before the host if need be"
+        )
+    return proxy
 
 
 class WebFetchSettings(BaseModel):
@@ -89,5 +106,33 @@ class WebFetchSettings(BaseModel):
         description=(
             "Networks such as 10.1.0.0/16 that may be fetched from although they are not public, on any port;"
             " their hosts still have to be on the allowlist."
+        ),
+    )
+    cache_ttl: float = Field(
+        default=300.0,
+        ge=0,
+        le=86_400,
+        allow_inf_nan=False,
+        description="How many seconds a page is answered from the cache before its server is asked again; 0: never.",
+    )
+    cache_max_bytes: int = Field(
+        default=50_000_000,
+        ge=1_000,
+        le=10_000_000_000,
+        description="How much memory the cached pages may take; those that nobody asked for longest go first.",
+    )
+    concurrency: int = Field(default=5, ge=1, le=100, description="How many requests are under way at a time.")
+    concurrency_per_host: int = Field(
+        default=2, ge=1, le=100, description="How many of them are sent to one host at a time."
+    )
+    robots: Literal["off", "obey"] = Field(
+        default="off",
+        description="obey: fetch a page only if its host's robots.txt allows it to the user agent; off: do not ask.",
+    )
+    proxy: Annotated[SecretStr, AfterValidator(_check_proxy)] | None = Field(
+        default=None,
+        description=(
+            "A proxy that all fetches go through, such as http://proxy.example.com:3128 or"
+            " http://user:password@proxy.example.com:3128; every address is still vetted before it is asked for."
         ),
     )

@@ -50,11 +50,20 @@ def parse_url(text: str) -> Url:
 def join_url(base: Url, location: str) -> Url:
     """The URL that a redirect from `base` leads to."""
     _check_characters(location)  # before urljoin, which drops tabs and line ends
+    if location.startswith("///"):
+        raise InvalidUrl(location, "browsers read it as a host and other programs as a path")
     try:
         joined = urljoin(str(base), location)
     except ValueError:
         raise InvalidUrl(location, "it is no URL") from None
     return parse_url(joined)
+
+
+def secured(url: Url) -> Url | None:
+    """The same page over https, where only the scheme speaks against it: a host by its name, on its scheme's port."""
+    if url.scheme != "http" or url.port != DEFAULT_PORTS["http"] or url.host.address is not None:
+        return None
+    return Url("https", url.host, DEFAULT_PORTS["https"], url.target)
 
 
 def _check_characters(text: str) -> None:
