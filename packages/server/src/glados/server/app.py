@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from glados.server import problems
 from glados.server.auth import Doors, Guard
 from glados.server.bodies import JsonBodies
-from glados.server.routes import chat, health, permissions, plugins, sessions, tools
+from glados.server.routes import chat, exports, health, permissions, plugins, sessions, tools
 from glados.server.slot import AppSlot
 from glados.server.version import __version__
 from glados.server.wire import JsonResponse, Problem
@@ -40,7 +40,7 @@ def create_app(slot: AppSlot) -> FastAPI:
     )
     app.state.slot = slot
     problems.install(app)
-    for routes in (health, chat, sessions, tools, plugins, permissions):
+    for routes in (health, chat, exports, sessions, tools, plugins, permissions):
         app.include_router(routes.router)
     app.openapi = lambda: _openapi(app)
     return app

@@ -28,7 +28,7 @@ from glados.server.problems import Refusal
 TOKEN_FILE = "token"  # noqa: S105 - a file's name
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz"})
 PREFLIGHT_HEADERS = {
-    "access-control-allow-methods": "GET, POST, DELETE",
+    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
     "access-control-allow-headers": "authorization, content-type",
     "access-control-max-age": "600",
 }

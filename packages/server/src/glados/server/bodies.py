@@ -1,4 +1,7 @@
-"""What a request may carry: JSON only, of limited size and depth, that every database can store."""
+"""What a request may carry: JSON only, of limited size and depth, that every database can store.
+
+The one exception is the import of sessions, which takes JSON lines and checks each of them itself.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from glados.core.strict_json import UncleanJson, strict_json
 from glados.server.problems import Refusal
 
 BODY_SECONDS = 30.0
+JSON = "application/json"
+JSON_LINES = "application/x-ndjson"
+LINES_PATHS = frozenset({"/api/sessions/import"})
 
 
 class JsonBodies:
@@ -23,10 +29,11 @@ class JsonBodies:
         if scope["type"] != "http" or not has_body(scope):
             await self.app(scope, receive, send)
             return
+        lines = scope["path"] in LINES_PATHS
         try:
-            _check_type(scope)
+            _check_type(scope, JSON_LINES if lines else JSON)
             body = await self._read(scope, receive)
-            if body:
+            if body and not lines:
                 check_json(body)
         except Refusal as refusal:
             await refusal.response(close=True)(scope, receive, send)
@@ -72,11 +79,11 @@ def check_json(body: bytes) -> None:
         raise Refusal(400, "invalid_json", f"The body is not clean JSON: {error}.") from None
 
 
-def _check_type(scope: Scope) -> None:
+def _check_type(scope: Scope, expected: str) -> None:
     media_type, _, parameters = _header(scope, b"content-type").decode("latin-1").lower().partition(";")
     charset = parameters.strip().removeprefix("charset=").strip('"')
-    if media_type.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
-        detail = f"The body is {media_type.strip() or 'of no stated type'!r}: send 'application/json' in UTF-8."
+    if media_type.strip() != expected or charset not in ("", "utf-8", "utf8"):
+        detail = f"The body is {media_type.strip() or 'of no stated type'!r}: send {expected!r} in UTF-8."
         raise Refusal(415, "unsupported_media_type", detail)
 
 

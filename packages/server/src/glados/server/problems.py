@@ -5,7 +5,7 @@ status  who acts                                      codes
 401     the client has no token                       unauthorized
 403     a rule, the mode or a person said no          permission_denied, host_not_allowed, origin_not_allowed
 404     nothing has this name                         session_not_found, tool_not_found, question_not_found and others
-409     somebody else was first                       session_busy, question_answered, conflict, aborted
+409     somebody else was first                       session_busy, session_exists, question_answered and others
 422     the request does not fit, or the tool failed  invalid_request, invalid_input, tool_failed and a tool's own
 500     plugin or operator                            plugin_failed, configuration_error, internal_error
 502     the model's service                           model_failed

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic_core
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from starlette.responses import JSONResponse
+
+from glados.core.export_lines import MAX_TAG, MAX_TAGS, MAX_TITLE
 
 
 def to_json(value: object) -> bytes:
@@ -73,7 +75,37 @@ class ChatReply(BaseModel):
 class NewSession(Body):
     """A session to begin."""
 
-    title: str | None = Field(default=None, max_length=500)
+    title: str | None = Field(default=None, max_length=MAX_TITLE)
+
+
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE)]
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TAG)]
+
+
+class SessionChange(Body):
+    """What changes about a session; what is left out stays."""
+
+    title: Title | None = None
+    tags: list[Tag] | None = Field(default=None, max_length=MAX_TAGS, description="Instead of those that it has.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> SessionChange:
+        if self.title is None and self.tags is None:
+            raise ValueError("give a title or tags")
+        return self
+
+
+class ForkRequest(Body):
+    """Where a session forks, and what the new one is called."""
+
+    at: str | None = Field(default=None, description="The last entry that is copied; the head if left out.")
+    title: Title | None = Field(default=None, description="That of the forked session if left out.")
+
+
+class SwitchRequest(Body):
+    """The entry that the next one follows."""
+
+    entry_id: str | None = Field(description="An entry of the session; null begins anew.")
 
 
 class SessionReply(BaseModel):
@@ -94,6 +126,41 @@ class SessionReply(BaseModel):
     tainted: bool = Field(description="Whether its history came from outside.")
 
 
+class ModelCostReply(BaseModel):
+    """All calls of one model in a session and in the sessions below it."""
+
+    model: str
+    calls: int
+    usage: UsageReply
+    cost: float | None = Field(description="US dollars, where the price of every call is known.")
+
+
+class SessionDetail(SessionReply):
+    """A session, and what was spent in it by model."""
+
+    costs: list[ModelCostReply]
+
+
+class FoundReply(BaseModel):
+    """A prompt or an answer that a search found."""
+
+    session_id: str
+    title: str | None
+    entry_id: str
+    seq: int
+    role: str
+    snippet: str = Field(description="The text around what was found.")
+    created_at: str
+
+
+class ChargeReply(BaseModel):
+    """A model call behind an entry; what is not known is null."""
+
+    model: str
+    usage: UsageReply | None
+    cost: float | None
+
+
 class EntryReply(BaseModel):
     """One line of a session's log, numbered from 1 without gaps."""
 
@@ -106,6 +173,8 @@ class EntryReply(BaseModel):
     created_at: str
     run_id: str | None
     principal: str
+    origin_id: str | None = Field(default=None, description="The entry that it was copied from; left out if none.")
+    charges: list[ChargeReply] = Field(default=[], description="The model calls behind it; left out if none.")
 
 
 class AbortReply(BaseModel):
