@@ -12,6 +12,7 @@ from glados.core import (
     ConfigurationError,
     InvalidAnswer,
     InvalidSetting,
+    MemorySessionStore,
     OnQuestion,
     PermissionDenied,
     PermissionGranted,
@@ -493,27 +494,35 @@ class Kept:
         self.rules: dict[str, StoredRule] = {}
         self.fails = False
 
-    async def load(self) -> list[StoredRule]:
-        return list(self.rules.values())
+    async def load(self, session_id: str | None = None) -> list[StoredRule]:
+        return [stored for stored in self.rules.values() if stored.session_id in (None, session_id)]
 
-    async def add(self, rule: Rule, principal: str, when: str) -> StoredRule:
+    async def add(self, stored: StoredRule) -> None:
         if self.fails:
             raise OSError("disk full")
-        stored = StoredRule(f"r{len(self.rules)}", rule, principal, when)
         self.rules[stored.id] = stored
-        return stored
 
-    async def remove(self, id: str) -> None:
-        del self.rules[id]
+    async def remove(self, id: str) -> bool:
+        return self.rules.pop(id, None) is not None
+
+    async def forget_session(self, session_id: str) -> None:
+        self.rules = {id: stored for id, stored in self.rules.items() if stored.session_id != session_id}
 
 
-async def open_with(glados_app: AppFactory, store: RuleStore, *replies: Any, **permissions: Any) -> App:
+async def open_with(
+    glados_app: AppFactory,
+    store: RuleStore,
+    *replies: Any,
+    sessions: MemorySessionStore | None = None,
+    **permissions: Any,
+) -> App:
     def services(services: Services) -> None:
         services.provide(RuleStore, lambda: store, replace=True)
 
     settings = {"permissions": permissions}
     model = ScriptedModel(*replies)
-    return await glados_app(plugins=[plugin_of(write)], model=model, settings=settings, services=services)
+    plugins = [plugin_of(write)]
+    return await glados_app(plugins=plugins, model=model, settings=settings, services=services, store=sessions)
 
 
 ANN, BOB = call("toys.write", name="ann"), call("toys.write", name="bob")
@@ -533,6 +542,29 @@ async def test_an_answer_for_good_holds_in_every_session_and_after_a_restart(gla
     assert await answer_all(app, (await app.create_session()).id, "after a restart", "deny") == 0
 
 
+async def test_answers_for_a_session_are_stored_with_who_gave_them_and_hold_after_a_restart(
+    glados_app: AppFactory,
+) -> None:
+    store, sessions = Kept(), MemorySessionStore()
+    app = await open_with(glados_app, store, ANN, "1", BOB, "2", sessions=sessions)
+    session = await app.create_session()
+    await answer_all(app, session.id, "one", "session")
+    await answer_all(app, session.id, "two", "deny")
+    await glados_app.close()
+
+    app = await open_with(glados_app, store, [ANN, BOB], "3", ANN, "4", sessions=sessions)
+    assert await answer_all(app, session.id, "after a restart", "once") == 0
+    allowed, denied = await app.permissions.rules(session.id)
+    assert [(each.rule.effect, each.principal, each.session_id) for each in (allowed, denied)] == [
+        ("allow", "local", session.id),
+        ("deny", "local", session.id),
+    ]
+    await app.permissions.revoke(allowed.id)
+    assert await answer_all(app, session.id, "it is asked again", "once") == 1
+    await app.delete_session(session.id)
+    assert store.rules == {}
+
+
 async def test_a_rule_given_for_good_says_who_gave_it_and_when(glados_app: AppFactory) -> None:
     app = await open_app(glados_app)
     with app.bus.subscribe() as events:
@@ -540,7 +572,7 @@ async def test_a_rule_given_for_good_says_who_gave_it_and_when(glados_app: AppFa
         asked = (await next_of(events, PermissionRequested)).question
         app.permissions.answer(asked["id"], "always", principal="ann")
     await calling
-    [stored] = app.permissions.rules()
+    [stored] = await app.permissions.rules()
 
     assert stored.rule == Rule("allow", "toys.write", {"owner": "ANN"}, "user", exact=True)
     assert stored.created_at >= asked["created_at"]
@@ -550,6 +582,7 @@ async def test_a_rule_given_for_good_says_who_gave_it_and_when(glados_app: AppFa
         "rule": "toys.write(owner=ANN)",
         "principal": "ann",
         "created_at": stored.created_at,
+        "session_id": None,
     }
 
 
@@ -558,10 +591,10 @@ async def test_a_rule_that_is_revoked_asks_again_here_and_after_a_restart(glados
     app = await open_with(glados_app, store, ANN, "1", ANN, "2")
     session = await app.create_session()
     await answer_all(app, session.id, "one", "always")
-    [stored] = app.permissions.rules()
+    [stored] = await app.permissions.rules()
 
-    assert await app.permissions.revoke(stored.id) == stored
-    assert (app.permissions.rules(), store.rules) == ([], {})
+    await app.permissions.revoke(stored.id)
+    assert (await app.permissions.rules(), store.rules) == ([], {})
     assert await answer_all(app, session.id, "again", "once") == 1
     with pytest.raises(RuleNotFound, match=f"no rule '{stored.id}'"):
         await app.permissions.revoke(stored.id)
@@ -571,11 +604,12 @@ async def test_the_same_answer_for_good_makes_one_rule(glados_app: AppFactory) -
     app = await open_app(glados_app)
     with app.bus.subscribe() as events:
         calls = [asyncio.create_task(app.call("toys.write", {"name": "ann"}, on_question="wait")) for _ in range(2)]
-        for _ in calls:
-            app.permissions.answer((await next_of(events, PermissionRequested)).question["id"], "always")
+        asked = [(await next_of(events, PermissionRequested)).question["id"] for _ in calls]
+        for id in asked:
+            app.permissions.answer(id, "always")
     await asyncio.gather(*calls)
 
-    assert len(app.permissions.rules()) == 1
+    assert len(await app.permissions.rules()) == 1
 
 
 async def test_a_store_that_fails_costs_neither_the_call_nor_the_rule_of_this_process(
@@ -588,7 +622,7 @@ async def test_a_store_that_fails_costs_neither_the_call_nor_the_rule_of_this_pr
     assert await app.call("toys.write", {"name": "ann"}, on_question=lambda _: "always") == {"result": "ann"}
     assert "'allow toys.write(owner=ANN)' holds only until glados stops: The rule store raised OSError" in caplog.text
     assert await app.call("toys.write", {"name": "ann"}) == {"result": "ann"}
-    assert [str(stored.rule) for stored in app.permissions.rules()] == ["toys.write(owner=ANN)"]
+    assert [str(stored.rule) for stored in await app.permissions.rules()] == ["toys.write(owner=ANN)"]
 
 
 async def test_an_answer_for_good_is_kept_though_its_call_is_aborted_at_once(glados_app: AppFactory) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glados.core import ConfigurationError, PermissionDenied, PermissionsSettings, Rule, tool
+from glados.core import ConfigurationError, PermissionDenied, PermissionsSettings, Rule, StoredRule, tool
 from glados.core.rule_file import FileRuleStore
 from glados.core.testing import AppFactory, plugin_of
 
@@ -22,18 +22,19 @@ async def change(what: str) -> str:
 
 async def test_a_rule_is_there_again_and_private(tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
-    stored = await FileRuleStore(path).add(RULE, "local", "2026-01-01T00:00:00+00:00")
+    stored = StoredRule("a", RULE, "local", "2026-01-01T00:00:00+00:00")
+    await FileRuleStore(path).add(stored)
 
     assert await FileRuleStore(path).load() == [stored]
     assert path.stat().st_mode & 0o777 == 0o600
-    await FileRuleStore(path).remove(stored.id)
-    await FileRuleStore(path).remove("nothing")
+    assert await FileRuleStore(path).remove(stored.id)
+    assert not await FileRuleStore(path).remove("nothing")
     assert await FileRuleStore(path).load() == []
 
 
 async def test_rules_added_at_once_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
-    await asyncio.gather(*[FileRuleStore(path).add(RULE, "local", str(n)) for n in range(20)])
+    await asyncio.gather(*[FileRuleStore(path).add(StoredRule(str(n), RULE, "local", str(n))) for n in range(20)])
 
     assert sorted(int(stored.created_at) for stored in await FileRuleStore(path).load()) == list(range(20))
 
@@ -53,7 +54,7 @@ async def test_an_answer_for_good_holds_in_the_next_process(glados_app: AppFacto
     second = await glados_app(plugins=[plugin_of(change)])
     assert await second.call("toys.change", {"what": "it"}) == {"result": "changed it"}
 
-    [rule] = second.permissions.rules()
+    [rule] = await second.permissions.rules()
     await second.permissions.revoke(rule.id)
     third = await glados_app(plugins=[plugin_of(change)])
     with pytest.raises(PermissionDenied):

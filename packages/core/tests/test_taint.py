@@ -165,7 +165,7 @@ async def test_an_answer_for_good_says_nothing_about_tainted_sessions_to_come(gl
     assert len(await asked(app, first.id, answer="always")) == 1
     assert await asked(app, second.id) == []
     assert len(await asked(app, second.id)) == 1
-    await app.permissions.revoke(app.permissions.rules()[0].id)
+    await app.permissions.revoke((await app.permissions.rules())[0].id)
     assert app.permissions.decide(first.id, "toys.write", write.flags(), {}, tainted=True).effect == "ask"
 
 

@@ -99,7 +99,7 @@ class App(SessionActions):
             stack.push_async_callback(host.stop)
             await host.start()
             warn_of_sections(effective, found)
-            await container.get(PermissionService).load()
+            await container.get(PermissionService).rules()
             models = Models(effective, container.all(ModelProvider), given=model)
             stack.push_async_callback(models.close)
             models.resolve("normal")
@@ -134,6 +134,7 @@ class App(SessionActions):
     ) -> dict[str, Any]:
         """Call one tool through the whole pipeline; `approve` answers its permission question with yes."""
         self._check_open()
+        await self.permissions.rules()
         call = call_part(new_id(), tool_id, input)
         prepared = await self._host.prepare(Prepare("call"))
         tools = {tool.id: tool for tool in prepared.tools}
@@ -188,7 +189,7 @@ class App(SessionActions):
         for child in await self.sessions.children(session_id):
             await self.delete_session(child.id)
         await self.sessions.delete(session_id)
-        self.permissions.forget_session(session_id)
+        await self.permissions.forget_session(session_id)
         await self.services.get(ArtifactStore).forget_session(session_id)
         self.bus.publish(SessionDeleted(session_id=session_id))
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from glados.core import foreign
-from glados.core.errors import ConfigurationError, RuleNotFound
+from glados.core.errors import ConfigurationError
 from glados.core.questions import Answer, Answered, OnQuestion, Question, Questions
+from glados.core.rule_book import RuleBook
 from glados.core.rule_store import MemoryRuleStore, RuleStore, StoredRule
 from glados.core.rules import Decision, Effect, Mode, Rights, Rule, as_text, decide
 from glados.core.sessions import new_id, timestamp
 from glados.core.shielding import to_the_end
 from glados.core.tools import ToolFlags
-
-log = logging.getLogger("glados.permissions")
-STORE_TIMEOUT = 10.0  # seconds that a rule store may take
 
 
 class PermissionsSettings(BaseModel):
@@ -57,25 +53,22 @@ class PermissionsSettings(BaseModel):
 
 
 class PermissionService:
-    """Holds the rules of the settings, those given for good, those of sessions, and the questions that wait."""
+    """Holds the rules of the settings, those that answers made, and the questions that wait."""
 
     def __init__(self, settings: PermissionsSettings, store: Callable[[], RuleStore] | None = None) -> None:
         self.settings = settings
         memory = MemoryRuleStore()
-        self._store = store if store is not None else lambda: memory
         self._from_settings = tuple(settings.rules())
-        self._stored: dict[str, StoredRule] = {}
-        self._standing = self._from_settings
-        self._session_rules: dict[str, list[Rule]] = {}
-        self._unsaved: dict[str, tuple[Rule, str, str]] = {}
-        self._saving = asyncio.Lock()
+        self._book = RuleBook(store if store is not None else lambda: memory)
+        self._unsaved: dict[str, list[StoredRule]] = {}
         self._questions = Questions(settings.timeout, self._remember)
 
-    async def load(self) -> None:
-        """Read the rules that were given for good; called once, when every plugin is set up."""
-        loaded = await foreign.call("The rule store", self._store().load, STORE_TIMEOUT)
-        self._stored = {stored.id: stored for stored in loaded}
-        self._changed()
+    async def rules(self, session_id: str | None = None) -> list[StoredRule]:
+        """The rules that were given for good, and those of a session: what, by whom and when; the oldest first.
+
+        They are read anew, and hold as they were read: called before every run and every call.
+        """
+        return await self._book.read(session_id)
 
     def decide(
         self,
@@ -88,35 +81,24 @@ class PermissionService:
         tainted: bool = False,
     ) -> Decision:
         """The decision on one call, with the rules of its session and inside the ceilings of its agents."""
-        own = self._session_rules.get(session_id) if session_id is not None else None
-        rules = (*self._standing, *own) if own else self._standing
+        own = self._book.of_session(session_id) if session_id is not None else ()
+        rules = (*self._from_settings, *self._book.for_good, *own)
         return decide(rules, self.settings.mode, tool_id, flags, fields, rights=rights, tainted=tainted)
 
     def ceiling(self, session_id: str) -> Rights:
         """What a person refused in a session, for the agents that it starts: they may not do it either."""
-        return Rights(rules=tuple(rule for rule in self._session_rules.get(session_id, ()) if rule.effect == "deny"))
+        return Rights(rules=tuple(rule for rule in self._book.of_session(session_id) if rule.effect == "deny"))
 
-    def hand_up(self, child_id: str, parent_id: str) -> None:
+    async def hand_up(self, child_id: str, parent_id: str) -> None:
         """Remember in a session what a person refused to an agent that it started: the next one is not to ask again."""
-        known = self._session_rules.get(parent_id, ())
-        for rule in [rule for rule in self.ceiling(child_id).rules if rule not in known]:
-            self._add(parent_id, rule)
+        for rule in self.ceiling(child_id).rules:
+            stored = StoredRule(new_id(), rule, "local", timestamp(), parent_id)
+            if self._book.hold(stored):
+                await self._book.keep(stored)
 
-    def rules(self) -> list[StoredRule]:
-        """The rules that were given for good: what, by whom and when; the oldest first."""
-        return list(self._stored.values())
-
-    async def revoke(self, id: str) -> StoredRule:
-        """Take a rule back that was given for good, also where a session took it over."""
-        stored = self._stored.pop(id, None)
-        if stored is None:
-            raise RuleNotFound(f"There is no rule {id!r}: list those that were given for good.", rule_id=id)
-        self._changed()
-        taken = stored.rule
-        for rules in self._session_rules.values():
-            rules[:] = [r for r in rules if (r.effect, r.tool, r.fields) != (taken.effect, taken.tool, taken.fields)]
-        await foreign.call("The rule store", self._store().remove, STORE_TIMEOUT, id)
-        return stored
+    async def revoke(self, id: str) -> None:
+        """Take a rule back that an answer made; one for good also where a session took it over."""
+        await self._book.take_back(id)
 
     def pending(self) -> list[Question]:
         """The questions that wait, the oldest first."""
@@ -127,54 +109,33 @@ class PermissionService:
         return self._questions.open(question)
 
     async def wait(self, question: Question, future: asyncio.Future[Answered], on_question: OnQuestion) -> Answered:
-        """Wait for the answer; one that is given for good is stored before the call goes on, or is aborted."""
+        """Wait for the answer; a rule that it makes is stored before the call goes on, or is aborted."""
         try:
             return await self._questions.wait(question, future, on_question)
         finally:
-            unsaved = self._unsaved.pop(question.id, None)
-            if unsaved is not None:
-                await to_the_end(self._save(*unsaved))
+            for stored in self._unsaved.pop(question.id, ()):
+                await to_the_end(self._book.keep(stored))
 
     def answer(self, question_id: str, answer: Answer, principal: str = "local") -> Question:
         """Answer a question, once; whoever comes second is told so."""
         return self._questions.answer(question_id, answer, principal)
 
-    def forget_session(self, session_id: str) -> None:
+    async def forget_session(self, session_id: str) -> None:
         """Drop what was allowed and refused in a session that is gone."""
-        self._session_rules.pop(session_id, None)
+        await self._book.forget_session(session_id)
 
     def _remember(self, question: Question, answer: Answer, principal: str) -> None:
         """Make the rule that an answer asks for; a tool's own question makes none."""
-        rule = question.rule
+        rule, now = question.rule, timestamp()
         if rule is None or answer == "once":
             return
-        if answer == "deny":
-            fields = rule.fields or as_text(question.input)
-            self._add(question.session_id, Rule("deny", question.tool_id, fields, "session", exact=True))
-            return
-        if answer == "session" or rule.even_if_tainted:
-            self._add(question.session_id, rule)
+        given: list[tuple[Rule, str | None]] = []
         if answer == "always":
             # One answer says nothing about the untrusted content of sessions to come.
-            lasting = replace(rule, source="user", even_if_tainted=False)
-            self._unsaved[question.id] = (lasting, principal, timestamp())
-
-    def _add(self, session_id: str | None, rule: Rule) -> None:
-        if session_id is not None:
-            self._session_rules.setdefault(session_id, []).append(rule)
-
-    async def _save(self, rule: Rule, principal: str, when: str) -> None:
-        async with self._saving:
-            if any(stored.rule == rule for stored in self._stored.values()):
-                return
-            add = self._store().add
-            stored, error = await foreign.outcome("The rule store", add, STORE_TIMEOUT, rule, principal, when)
-            if error is not None:
-                told = foreign.failure("The rule store", error).message
-                log.warning("the rule 'allow %s' holds only until glados stops: %s", rule, told)
-                stored = StoredRule(new_id(), rule, principal, when)
-            self._stored[stored.id] = stored
-            self._changed()
-
-    def _changed(self) -> None:
-        self._standing = (*self._from_settings, *(stored.rule for stored in self._stored.values()))
+            given.append((replace(rule, source="user", even_if_tainted=False), None))
+        elif answer == "deny":
+            rule = Rule("deny", question.tool_id, rule.fields or as_text(question.input), "session", exact=True)
+        if question.session_id is not None and (answer != "always" or rule.even_if_tainted):
+            given.append((rule, question.session_id))
+        stored = [StoredRule(new_id(), rule, principal, now, session_id) for rule, session_id in given]
+        self._unsaved[question.id] = [each for each in stored if self._book.hold(each)]

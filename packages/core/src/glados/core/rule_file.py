@@ -1,4 +1,7 @@
-"""Rules given for good, in a file of the data directory: they outlast the process that asked."""
+"""Rules given for good, in a file of the data directory: they outlast the process that asked.
+
+Those of sessions last as long as sessions do here: as the process.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from glados.core.errors import ConfigurationError
-from glados.core.rule_store import StoredRule
+from glados.core.rule_store import MemoryRuleStore, StoredRule
 from glados.core.rules import Rule
-from glados.core.sessions import new_id
 
 
 class FileRuleStore:
@@ -21,20 +23,28 @@ class FileRuleStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._of_sessions = MemoryRuleStore()
 
-    async def load(self) -> list[StoredRule]:
-        """Every rule, the oldest first."""
-        return await asyncio.to_thread(self._read)
+    async def load(self, session_id: str | None = None) -> list[StoredRule]:
+        """The rules given for good, and those of that session."""
+        return [*await asyncio.to_thread(self._read), *await self._of_sessions.load(session_id)]
 
-    async def add(self, rule: Rule, principal: str, when: str) -> StoredRule:
+    async def add(self, stored: StoredRule) -> None:
         """Keep a rule."""
-        stored = StoredRule(new_id(), rule, principal, when)
-        await asyncio.to_thread(self._change, lambda rules: [*rules, stored])
-        return stored
+        if stored.session_id is not None:
+            await self._of_sessions.add(stored)
+        else:
+            await asyncio.to_thread(self._change, lambda rules: [*rules, stored])
 
-    async def remove(self, id: str) -> None:
-        """Forget a rule; one that is not there is gone already."""
-        await asyncio.to_thread(self._change, lambda rules: [stored for stored in rules if stored.id != id])
+    async def remove(self, id: str) -> bool:
+        """Forget a rule."""
+        if await self._of_sessions.remove(id):
+            return True
+        return await asyncio.to_thread(self._change, lambda rules: [stored for stored in rules if stored.id != id])
+
+    async def forget_session(self, session_id: str) -> None:
+        """Forget the rules of a session."""
+        await self._of_sessions.forget_session(session_id)
 
     def _read(self) -> list[StoredRule]:
         try:
@@ -51,17 +61,22 @@ class FileRuleStore:
                 " be asked again."
             ) from None
 
-    def _change(self, change: Callable[[list[StoredRule]], list[StoredRule]]) -> None:
+    def _change(self, change: Callable[[list[StoredRule]], list[StoredRule]]) -> bool:
+        """Replace the file; says whether that changed anything."""
         with self._path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # freed by the system when this process ends, however it ends
-            rules = [_item(stored) for stored in change(self._read())]
+            before = self._read()
+            after = change(before)
+            if after == before:
+                return False
             draft = self._path.with_suffix(f".{os.getpid()}.draft")
             draft.touch(0o600)
             with draft.open("w", encoding="utf-8") as file:
-                json.dump(rules, file, indent=1)
+                json.dump([_item(stored) for stored in after], file, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self._path)
+        return True
 
 
 def _item(stored: StoredRule) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class Workshop:
     async def open(self, run_id: str, session: Session, work: Work) -> Run:
         """A run of the main agent or of the one that is named."""
         agent = work.agent or self._main
+        await self._pipeline.permissions.rules(session.id)
         prepared = await self._host.prepare(Prepare("run", session))
         return self._run(run_id, session, agent, work, prepared.tools, prepared.items, (agent.rights,))
 
@@ -112,6 +113,7 @@ class Workshop:
         limits = agent.limits.within(parent.context.agent.limits, parent.progress.spent, parent.seconds())
         child = replace(agent, limits=limits)
         session = await self._store.create(title=f"{agent.name}: {prompt[:60]}", parent_id=parent.session_id)
+        await self._pipeline.permissions.rules(session.id)
         prepared = await self._host.prepare(Prepare("run", session))
         known = {tool.id for tool in parent.context.tools}
         tools = [tool for tool in prepared.tools if tool.id in known]
@@ -133,7 +135,7 @@ class Workshop:
         finally:
             if run.tainted:
                 caller.mark_untrusted()  # what it read stands in its answer, or in its error
-            self._pipeline.permissions.hand_up(session.id, parent.session_id)
+            await self._pipeline.permissions.hand_up(session.id, parent.session_id)
 
     def _run(
         self,

@@ -233,13 +233,14 @@ class QuestionReply(BaseModel):
 
 
 class RuleReply(BaseModel):
-    """A rule that a person gave for good."""
+    """A rule that a person gave, for good or for one session."""
 
     id: str
     effect: Literal["allow", "ask", "deny"]
     rule: str = Field(description="The rule as settings write it, such as web-fetch.fetch(domain=example.com).")
     principal: str
     created_at: str
+    session_id: str | None = Field(description="The session that it holds in; null where it holds for good.")
 
 
 class AnswerRequest(Body):

@@ -17,9 +17,11 @@ async def list_questions(app: OpenedApp) -> JsonResponse:
 
 
 @router.get("/rules", response_model=list[RuleReply])
-async def list_rules(app: OpenedApp) -> JsonResponse:
-    """The rules that were given for good: what, by whom and when."""
-    return JsonResponse([rule.to_dict() for rule in app.permissions.rules()])
+async def list_rules(app: OpenedApp, session_id: str | None = None) -> JsonResponse:
+    """The rules that were given for good, and those of a session: what, by whom and when."""
+    if session_id is not None:
+        await app.sessions.get(session_id)
+    return JsonResponse([rule.to_dict() for rule in await app.permissions.rules(session_id)])
 
 
 @router.delete("/rules/{rule_id}", status_code=204)
