@@ -88,11 +88,6 @@ def test_a_deeply_nested_page_falls_back_to_its_text(tag: str) -> None:
     assert content.title == "deep"
 
 
-@pytest.mark.parametrize("page", ["<ol start='³'><li>words</ol>", "<table><tr><th colspan='²'>words</th></table>"])
-def test_a_page_that_the_converter_fails_on_falls_back_to_its_text(page: str) -> None:
-    assert converted(page).text == "words"
-
-
 def test_pages_that_look_like_xml_or_a_file_name_are_pages() -> None:
     assert converted('<?xml version="1.0"?><feed><p>hi</p></feed>').text.endswith("hi")
     assert converted("https://example.com/page").text == "https://example.com/page"

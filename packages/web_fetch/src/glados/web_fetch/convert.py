@@ -14,7 +14,7 @@ from glados.web_fetch.feeds import Feed, parse_feed, root_name
 from glados.web_fetch.html import page_text, page_title, parse_html, plain_line
 from glados.web_fetch.json_text import formatted_json
 from glados.web_fetch.links import Link, page_links
-from glados.web_fetch.markdown import to_markdown
+from glados.web_fetch.markdown import TooMuch, to_markdown
 from glados.web_fetch.media import sniffed_kind
 from glados.web_fetch.pages import Content, Page, Source
 
@@ -92,5 +92,10 @@ def _links(page: Page, links: list[Link]) -> Page:
 
 
 def _markdown(html: str) -> str:
-    markdown = to_markdown(html)
-    return page_text(parse_html(html)) if markdown is None else markdown
+    tree = parse_html(html)
+    if tree.root is None:
+        return ""
+    try:
+        return to_markdown(tree.root)
+    except TooMuch:
+        return page_text(tree)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
+from typing import TYPE_CHECKING
+
+from glados.web_fetch.conversion import Conversion, TooMuch
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+__all__ = ["TooMuch", "to_markdown"]
 
 
-def to_markdown(html: str) -> str | None:
-    """The page as Markdown; None where the converter cannot follow it."""
-    from bs4 import MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
-    from markdownify import ATX, markdownify
+def to_markdown(root: LexborNode) -> str:
+    """A node and all that is inside of it as Markdown; raises `TooMuch` where that would never end."""
+    from glados.web_fetch.walk import walk  # with it comes markdownify, which costs a start more than all else here
 
-    # The parser warns of pages that look like XML or a file name; nobody reads it, the page is what it is.
-    for category in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
-        warnings.filterwarnings("ignore", category=category)
-    try:
-        return markdownify(html, heading_style=ATX).strip()
-    except Exception:  # nesting that is too deep, a list that starts at '³': whoever wrote the page chooses the error
-        return None
+    return walk(root, Conversion(root)).strip()
