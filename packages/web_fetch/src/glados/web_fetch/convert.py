@@ -11,11 +11,12 @@ from glados.web_fetch.charset import decode
 from glados.web_fetch.errors import UnsupportedType
 from glados.web_fetch.feed_text import feed_links, feed_markdown
 from glados.web_fetch.feeds import Feed, parse_feed, root_name
-from glados.web_fetch.html import page_text, page_title, parse_html, plain_line
+from glados.web_fetch.html import page_text, parse_html, plain_line
 from glados.web_fetch.json_text import formatted_json
 from glados.web_fetch.links import Link, page_links
 from glados.web_fetch.markdown import TooMuch, to_markdown
 from glados.web_fetch.media import sniffed_kind
+from glados.web_fetch.metadata import page_title
 from glados.web_fetch.pages import Content, Page, Source
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
-
-MAX_TITLE = 300
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 
 def parse_html(text: str) -> LexborHTMLParser:
@@ -15,12 +13,6 @@ def parse_html(text: str) -> LexborHTMLParser:
     from selectolax.lexbor import LexborHTMLParser
 
     return LexborHTMLParser(text)
-
-
-def page_title(tree: LexborHTMLParser) -> str | None:
-    """The page's title in one line."""
-    node = tree.css_first("title")
-    return " ".join(node.text().split())[:MAX_TITLE] or None if node is not None else None
 
 
 def page_text(tree: LexborHTMLParser) -> str:
@@ -38,3 +30,14 @@ def plain_line(html: str) -> str:
         return " ".join(html.split())
     body = parse_html(html).body
     return " ".join(body.text().split()) if body is not None else ""
+
+
+def ids_around(tree: LexborHTMLParser, selector: str) -> set[int]:
+    """The memory ids of the elements that match, and of everything around them."""
+    around = set[int]()
+    for node in tree.css(selector):
+        ancestor: LexborNode | None = node
+        while ancestor is not None and ancestor.mem_id not in around:
+            around.add(ancestor.mem_id)
+            ancestor = ancestor.parent
+    return around

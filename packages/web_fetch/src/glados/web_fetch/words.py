@@ -1,0 +1,59 @@
+"""What the names of classes, ids and roles tell about an element."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+MAX_NAMES = 300
+MEMORY = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What an element's names say: that it is beside the content, and how much for or against being it."""
+
+    is_beside: bool = False
+    weight: int = 0
+
+
+# Around the content: these are left out unless the same names also speak of content.
+_BESIDE = re.compile(
+    r"\bads?\b|advert|banner|breadcrumb|comment|community|cookie|consent|disqus|extra|footer|gdpr|header|legend|masthead"
+    r"|menu|modal|newsletter|onetrust|outbrain|taboola|pager\b|pagination|popup|promo\b|recirc|related|remark|repl(?:y|ies)"
+    r"|\brss\b|share|sharing|shoutbox|sidebar|sidenav|skyscraper|skip-?(?:link|to)|social|sponsor|subscri|supplemental|toolbar"
+    r"|\bnav(?:bar|igation)?\b|top-?bar"
+)
+_CONTENT = re.compile(r"article|body|column|content|main|\band\b|mathjax|shadow")
+_FOR = re.compile(r"article|body|content|entry|main|page|post|text|blog|story|prose|markdown")
+_AGAINST = re.compile(
+    r"\bads?\b|advert|banner|comment|\bcom-|contact|cookie|foot|gdpr|hidden|masthead|media|meta|outbrain|promo|related"
+    r"|scroll|share|shoutbox|shopping|sidebar|skyscraper|sponsor|\btags?\b|tool|widget"
+)
+_AROUND = (
+    "navigation menu menubar complementary contentinfo banner search alert alertdialog dialog tooltip toolbar tablist"
+)
+_ROLES = frozenset(_AROUND.split())
+_PLAIN = Hint()
+# A longer id is a heading turned into one, and speaks of the text's subject.
+MAX_WORDS = 3
+_SEPARATOR = re.compile(r"[-_]")
+
+
+@lru_cache(MEMORY)
+def hint(classes: str, identity: str, role: str) -> Hint:
+    """What the class names, the id and the role of an element say."""
+    classes, identity = classes[:MAX_NAMES].lower(), identity[:MAX_NAMES].lower()
+    if len(_SEPARATOR.findall(identity)) > MAX_WORDS:
+        identity = ""
+    names = f"{classes} {identity}"
+    is_beside = role.lower() in _ROLES or (_BESIDE.search(names) is not None and _CONTENT.search(names) is None)
+    weight = _weight(classes) + _weight(identity)
+    return Hint(is_beside, weight) if is_beside or weight else _PLAIN
+
+
+def _weight(names: str) -> int:
+    if not names:
+        return 0
+    return 25 * ((_FOR.search(names) is not None) - (_AGAINST.search(names) is not None))

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from glados.web_fetch.addresses import Addresses, written
+
+BASES = (
+    "https://good.test",
+    "https://good.test/",
+    "http://good.test:8080/a/b.html",
+    "https://good.test/a//b/?q=1#f",
+    "https://good.test/a;p/b;q?r",
+    "https://good.test/a/../b/./c?",
+    "https://b\u00fccher.test/\u00e4/x",
+    "HTTPS://Good.Test/A",
+)
+PIECES = (
+    "a",
+    "b.html",
+    "/",
+    "//",
+    ".",
+    "..",
+    "?",
+    "#",
+    ";",
+    ":",
+    "=",
+    "&",
+    " ",
+    "[",
+    "]",
+    "@",
+    "http:",
+    "https://",
+    "h",
+    "\u00e4",
+)
+
+
+def joined(base: str, href: str) -> str:
+    try:
+        return urljoin(base, href)
+    except ValueError:
+        return href
+
+
+@given(st.sampled_from(BASES), st.lists(st.sampled_from(PIECES), max_size=8).map("".join).map(written))
+@example(BASES[0], "")
+@example(BASES[3], "#")
+@example(BASES[3], "?")
+@example(BASES[2], "https://other.test?")
+@example(BASES[2], "http://[::1]/a")
+@example(BASES[2], "//[")
+@example(BASES[2], "mailto:a@b.test")
+def test_addresses_are_joined_as_the_standard_library_does(base: str, href: str) -> None:
+    assert Addresses(base).absolute(href) == joined(base, href)
+
+
+@given(st.sampled_from(BASES), st.text(max_size=20).map(written))
+def test_any_text_is_joined_as_the_standard_library_does(base: str, href: str) -> None:
+    assert Addresses(base).absolute(href) == joined(base, href)
+
+
+@pytest.mark.parametrize(
+    ("href", "address"),
+    [
+        ("/p?q#f", "https://good.test/p?q#f"),
+        ("p/q", "https://good.test/docs/p/q"),
+        ("../p", "https://good.test/p"),
+        ("?q", "https://good.test/docs/a?q"),
+        ("#f", "https://good.test/docs/a#f"),
+        ("//other.test/p", "https://other.test/p"),
+        ("http://other.test", "http://other.test"),
+        ("http://[", "http://["),
+    ],
+)
+def test_addresses_become_absolute(href: str, address: str) -> None:
+    assert Addresses("https://good.test/docs/a").absolute(href) == address

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from glados.web_fetch.extract import main_content
+from glados.web_fetch.html import parse_html
+
+WORDS = "The tide came in at noon, slowly at first, and the boats in the harbour began to lift from the mud. "
+LINKS = "".join(f"<li><a href=/{name}>{name.title()} news</a></li>" for name in ("home", "sport", "money", "weather"))
+
+NOISY = f"""<!doctype html><title>Tides</title><body>
+<header class=site-header><a href=/>The Daily Harbour</a></header>
+<nav><ul>{LINKS}</ul></nav>
+<div class="cookie-banner"><p>We use cookies, as everybody does, and want your consent, please, now.</p></div>
+<article><h1>The tide</h1><p>{WORDS * 2}</p><div class=ad-slot>Buy a boat, cheap, today only!</div><p>{WORDS * 3}</p>
+<ul><li>Low water at six</li><li>High water at noon</li></ul><p>{WORDS}</p>
+<div class="share-buttons"><a href=#>Tweet</a> <a href=#>Pin</a></div></article>
+<aside><h2>Most read</h2><ul>{LINKS}</ul></aside>
+<section class=comments><p>First! I was there, too, and it was wetter than you say, believe me.</p></section>
+<footer>Imprint, privacy, and nothing else of interest, copyright us.</footer>"""
+
+
+def content(page: str) -> str | None:
+    node = main_content(parse_html(page))
+    return None if node is None else " ".join(node.text(separator=" ").split())
+
+
+def test_ac2_2_a_noisy_page_gives_its_article_alone() -> None:
+    text = content(NOISY)
+    assert text is not None
+    assert text.startswith("The tide The tide came in at noon")
+    assert text.count("slowly at first") == 6
+    assert "Low water at six" in text
+    for noise in ("news", "Daily", "cookies", "cheap", "Tweet", "Most read", "First!", "Imprint"):
+        assert noise not in text
+
+
+def test_ac2_6_a_page_with_too_little_text_is_left_whole() -> None:
+    for page in ("<div>some text</div>", "<p>Short, and to the point.</p>", f"<nav>{LINKS}</nav>", "", "<frameset>"):
+        tree = parse_html(page)
+        before = tree.html
+        assert main_content(tree) is None
+        assert tree.html == before
