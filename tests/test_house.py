@@ -23,6 +23,9 @@ PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml")
 SOURCES = sorted(path for folder in ("packages", "examples") for path in (ROOT / folder).glob("*/src/**/*.py"))
 MIGRATIONS = sorted(ROOT.glob("*/*/src/**/migrations/*.sql"))
 
+# A migration of one database has its like for the other, which the database package sees to.
+DATED = r"\d{4}-\d{2}-\d{2}-[a-z0-9-]+(\.sqlite|\.postgresql)?(\.rollback)?\.sql"
+
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
 # A file or `file:function` that may be longer, and why.
@@ -229,13 +232,17 @@ def test_migrations_are_dated_and_can_be_taken_back() -> None:
     assert MIGRATIONS
     names = {name(path) for path in MIGRATIONS}
     for path in MIGRATIONS:
-        assert re.fullmatch(r"\d{4}-\d{2}-\d{2}-[a-z0-9-]+(\.rollback)?\.sql", path.name), f"{name(path)} is not dated"
+        assert re.fullmatch(DATED, path.name), f"{name(path)} is not dated"
         forward = name(path).replace(".rollback.sql", ".sql")
-        assert {forward, forward.replace(".sql", ".rollback.sql")} <= names, f"{forward} has no rollback, or is missing"
+        assert {forward, re.sub(r"\.sql$", ".rollback.sql", forward)} <= names, (
+            f"{forward} has no rollback, or is missing"
+        )
 
 
 def test_tables_begin_with_the_section_of_their_plugin() -> None:
     for path in MIGRATIONS:
         section = path.parent.parent.name.removeprefix("glados_")
-        for table in re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", path.read_text(encoding="utf-8")):
+        for table in re.findall(
+            r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)", path.read_text(encoding="utf-8")
+        ):
             assert table.startswith(f"{section}_"), f"{name(path)} makes {table}: name it {section}_…"

@@ -22,7 +22,7 @@ from yoyo.backends.base import DatabaseBackend
 from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 from yoyo.backends.core.sqlite3 import SQLiteBackend
 from yoyo.exceptions import BadMigration
-from yoyo.migrations import Migration, get_migration_hash, read_migrations, read_sql_migration, topological_sort
+from yoyo.migrations import Migration, get_migration_hash, read_sql_migration, topological_sort
 
 from glados.database.errors import MigrationError
 from glados.database.folders import MigrationFile
@@ -113,8 +113,8 @@ def open_backend(connection: Any, kind: Kind) -> Any:
 def load(files: tuple[MigrationFile, ...]) -> list[Any]:
     """The migrations of one folder as yoyo reads them, in the order of their dependencies, under our ids."""
     ids = {str(file.path): file.id for file in files}
-    # yoyo resolves `-- depends:` by bare file names over everything it ever read, so each folder is loaded at once.
-    migrations = [m for m in read_migrations(str(files[0].path.parent)) if m.path in ids] if files else []
+    # yoyo resolves `-- depends:` by bare names over everything it ever read, so each folder is loaded at once.
+    migrations: list[Any] = [Migration(file.name, str(file.path), str(file.path.parent)) for file in files]
     for migration in migrations:
         _load(migration, ids[migration.path])
     known = set(migrations)

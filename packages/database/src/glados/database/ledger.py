@@ -24,6 +24,18 @@ _RELATIONS: dict[Kind, str] = {
     """,
 }
 
+# What else has a name that two plugins could both choose; an index is its table's own affair.
+_NAMED: dict[Kind, str] = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+    "postgresql": """
+        SELECT proname FROM pg_proc
+        WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND NOT EXISTS (SELECT 1 FROM pg_depend
+                        WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')
+        UNION SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
+    """,
+}
+
 _MARKS = f"SELECT migration_id FROM {LEDGER_TABLE} ORDER BY applied_at_utc, migration_id"  # noqa: S608
 
 
@@ -50,6 +62,12 @@ def section_of(mark: str) -> str:
 def relations(connection: DriverConnection, kind: Kind) -> frozenset[str]:
     """The names of all tables and views, of anybody."""
     return frozenset(str(row[0]) for row in connection.execute(_RELATIONS[kind]).fetchall())
+
+
+def owned(connection: DriverConnection, kind: Kind) -> frozenset[str]:
+    """The names of everything that has to say by its name whose it is: tables, views, triggers and functions."""
+    named = frozenset(str(row[0]) for row in connection.execute(_NAMED[kind]).fetchall())
+    return relations(connection, kind) | named
 
 
 def read_ledger(connection: DriverConnection, url: DatabaseUrl) -> Ledger:

@@ -18,7 +18,7 @@ from glados.core import Plugin
 from glados.database.connections import check_file, connect
 from glados.database.errors import MigrationError, NoRollback, PendingMigrations, UnknownMigrations
 from glados.database.folders import MigrationFile, read_folder
-from glados.database.ledger import Ledger, read_ledger, relations
+from glados.database.ledger import Ledger, owned, read_ledger
 from glados.database.locks import file_lock, server_lock
 from glados.database.settings import DatabaseSettings
 from glados.database.urls import DatabaseUrl
@@ -53,7 +53,7 @@ class Migrations:
 
     def status(self, plugin: type[Plugin[Any]], ledger: Ledger) -> PluginStatus:
         """What of a plugin is applied, pending and unknown."""
-        return _status(plugin, read_folder(plugin), ledger)
+        return _status(plugin, read_folder(plugin, self._url.kind), ledger)
 
     def prepare(self, stop: Event) -> None:
         """See that the database can be used and is ours, and switch a SQLite file to its write-ahead log."""
@@ -68,7 +68,7 @@ class Migrations:
 
     def apply(self, plugin: type[Plugin[Any]], stop: Event, *, check: bool = False) -> tuple[str, ...]:
         """Apply what is pending of a plugin, or with `check` refuse to; says what was applied."""
-        files = read_folder(plugin)
+        files = read_folder(plugin, self._url.kind)
         pending = _known(plugin, files, self.ledger())
         if not pending:
             return ()
@@ -93,7 +93,7 @@ class Migrations:
 
     def rollback(self, plugin: type[Plugin[Any]], chosen: tuple[str, ...], stop: Event) -> None:
         """Take back migrations of a plugin, in the order given; all of them must have a rollback."""
-        files = read_folder(plugin)
+        files = read_folder(plugin, self._url.kind)
         for file in files:
             if file.id in chosen and not file.rollback.is_file():
                 raise NoRollback(
@@ -144,9 +144,9 @@ class Migrations:
         kind = self._url.kind
         try:
             with backend.transaction():
-                names, dangling = relations(connection, kind), self._dangling(connection)
+                names, dangling = owned(connection, kind), self._dangling(connection)
                 yield
-                _check_names(plugin.section(), names ^ relations(connection, kind))
+                _check_names(plugin.section(), names ^ owned(connection, kind))
                 if self._dangling(connection) - dangling:
                     raise MigrationError("it leaves rows that refer to rows which are gone")
         except (MigrationError, backend.DatabaseError, sqlite3.Warning) as error:
@@ -168,7 +168,7 @@ class Migrations:
 def _check_names(section: str, changed: frozenset[str]) -> None:
     for name in sorted(changed):
         if name != section and not name.startswith(f"{section}_"):
-            raise MigrationError(f"it creates or drops {name!r}, and the plugin's tables begin with '{section}_'")
+            raise MigrationError(f"it creates or drops {name!r}, and the plugin's names begin with '{section}_'")
 
 
 def _status(plugin: type[Plugin[Any]], files: tuple[MigrationFile, ...], ledger: Ledger) -> PluginStatus:
