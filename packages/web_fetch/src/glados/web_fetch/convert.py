@@ -20,6 +20,8 @@ from glados.web_fetch.metadata import page_title
 from glados.web_fetch.pages import Content, Page, Source
 
 if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
     from glados.web_fetch.settings import Mode
 
 # So much of a page is looked at for what it says of itself, where the page itself is not converted.
@@ -58,7 +60,7 @@ def _page(html: str, mode: Mode, content: Content, url: str) -> Page:
     page = Page("", page_title(tree))
     if mode == "links":
         return _links(page, page_links(tree, url))
-    return replace(page, text=_markdown(html))
+    return replace(page, text=_tree_markdown(tree))
 
 
 def _xml(text: str, mode: Mode, content: Content, source: Source) -> Page:
@@ -93,7 +95,11 @@ def _links(page: Page, links: list[Link]) -> Page:
 
 
 def _markdown(html: str) -> str:
-    tree = parse_html(html)
+    return _tree_markdown(parse_html(html))
+
+
+def _tree_markdown(tree: LexborHTMLParser) -> str:
+    """A page as Markdown; its words alone where Markdown would take too long."""
     if tree.root is None:
         return ""
     try:
