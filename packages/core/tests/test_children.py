@@ -14,6 +14,7 @@ from glados.core import (
     Limits,
     Rights,
     RunResult,
+    SessionDeleted,
     ToolContext,
     ToolError,
     Usage,
@@ -21,7 +22,7 @@ from glados.core import (
 )
 from glados.core.errors import SessionBusy
 from glados.core.permissions import Answer, Question, Rule
-from glados.core.testing import AppFactory, ScriptedModel, call, plugin_of
+from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
 
 HELPER = Agent(name="helper", instructions="You help.", limits=Limits(turns=3))
 results: list[RunResult] = []
@@ -247,7 +248,9 @@ async def test_a_session_is_deleted_with_those_of_its_children(glados_app: AppFa
     model = ScriptedModel(call("toys.delegate"), "Child's answer.", "Done.")
     app = await open_app(glados_app, model)
     result = await app.run("Go")
-    assert len(await app.sessions.list()) == 2
-    await app.delete_session(result.session_id)
+    child, parent = (session.id for session in await app.sessions.list())
+    with app.bus.subscribe() as events:
+        await app.delete_session(result.session_id)
 
     assert await app.sessions.list() == []
+    assert [(await next_of(events, SessionDeleted)).session_id for _ in range(2)] == [child, parent]

@@ -491,7 +491,8 @@ async def test_a_call_whose_result_was_lost_gets_one_when_the_session_goes_on(gl
     await app.run("Again", session=session.id)
 
     log = await history(app, session.id)
-    assert log[1:4] == ["assistant So. a_1_1? b_1_2?", "tool a_1_1=aborted b_1_2=aborted", "user Again"]
+    closed = ["tool a_1_1=interrupted b_1_2=interrupted", "run_end interrupted"]
+    assert log[1:5] == ["assistant So. a_1_1? b_1_2?", *closed, "user Again"]
     assert [message.role for message in model.requests[1].messages] == ["user", "assistant", "tool", "user"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from glados.core import ModelDelta, ModelProvider, ModelRequest, Plugin, Services, SessionUpdated, hookimpl
 from glados.core.models.errors import ModelUnavailable
 from glados.core.testing import AppFactory, ScriptedModel, next_of
-from glados.core.titles import made_title, plain_title
+from glados.core.titles import MadeTitle, made_title, plain_title
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,14 @@ def test_a_title_is_the_first_words_of_the_prompt(prompt: str, title: str | None
 
 async def test_a_model_may_make_the_title() -> None:
     model = ScriptedModel(' "Baking a cake"\n')
+    made = await made_title(model, "Please tell me how to bake a cake")
 
-    assert await made_title(model, "Please tell me how to bake a cake") == "Baking a cake"
+    assert made.text == "Baking a cake"
     assert model.requests[0].messages[-1].text == "Please tell me how to bake a cake"
 
 
 async def test_a_model_that_fails_makes_no_title() -> None:
-    assert await made_title(ScriptedModel(ModelUnavailable("down")), "Bake") is None
+    assert await made_title(ScriptedModel(ModelUnavailable("down")), "Bake") == MadeTitle(None)
 
 
 async def test_the_small_model_names_new_sessions_when_there_is_one(glados_app: AppFactory) -> None:
@@ -62,4 +63,4 @@ async def test_a_model_of_a_plugin_that_wants_to_exit_makes_no_title() -> None:
             raise SystemExit(3)
             yield
 
-    assert await made_title(Exits(), "Bake") is None
+    assert await made_title(Exits(), "Bake") == MadeTitle(None)

@@ -17,7 +17,7 @@ from glados.core.model import ModelDone, ModelRequest
 from glados.core.models.errors import ModelContextTooLong
 from glados.core.recovery import Patience
 from glados.core.run_context import RunContext
-from glados.core.sessions import Draft
+from glados.core.sessions import Charge, Draft
 from glados.core.turns import Turn
 
 log = logging.getLogger("glados.runs")
@@ -31,7 +31,7 @@ class Answers:
         context: RunContext,
         journal: Journal,
         begin: Callable[[], Turn],
-        spend: Callable[[str, Usage | None], None],
+        spend: Callable[[str, Usage | None], Charge],
         limit: Callable[[float], str | None],
     ) -> None:
         self.model = context.model
@@ -41,9 +41,16 @@ class Answers:
         self._begin = begin
         self._spend = spend
         self._limit = limit  # the bound that is reached so many seconds from now
-        self._memory = Memory(journal, context.window, context.fixed_chars())
+        self._memory = Memory(journal, context.window, context.fixed_chars(), spend)
         self._memo: dict[str, Any] = {}
         self._compacted = False  # whether this answer has had its compaction
+
+    def take_up(self, model: str | None, usage: Usage | None) -> None:
+        """Go on after a crash: with the model to which the run had changed, and what its last call has used."""
+        fallback = self._context.fallback
+        if fallback is not None and fallback.name == model:
+            self.model = fallback
+        self._memory.take_up(usage)
 
     async def next(self) -> Turn:
         """A complete answer; raises when no recovery is left."""
@@ -57,7 +64,7 @@ class Answers:
                 if not (turn.calls and error.retryable):
                     await turn.executor.abort()
                     if turn.text:  # it was written and has its price, which nobody tells us
-                        self._spend(self.model.name, None)
+                        self._journal.owe(self._spend(self.model.name, None))
                     patience = await self._recover(error, patience)
                     continue
                 # Its calls have begun: asking again could do them twice, so they are what the answer was.
@@ -105,7 +112,6 @@ class Answers:
         payload = await self._memory.compact()
         if payload is None:
             return False
-        self._spend(self._memory.model or "", self._memory.used)
         self._memo = {}
         self._journal.publish(Compacted, compaction=payload, seq=self._journal.entries[-1].seq)
         return True

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from pydantic import BaseModel
 
 from glados.core import discovery, lines
-from glados.core.artifacts import ArtifactsSettings, ArtifactStore, MemoryArtifactStore
+from glados.core.artifacts import ArtifactsSettings, ArtifactStore
 from glados.core.bus import EventBus
 from glados.core.context import Context
 from glados.core.discovery import PluginsSettings
-from glados.core.errors import ConfigurationError, RequestError, SessionBusy, SessionIdle, SessionNotFound
-from glados.core.events import Event, RunFinished, SessionCreated, SessionDeleted, SessionUpdated
+from glados.core.errors import RequestError, SessionBusy, SessionIdle
+from glados.core.events import Event, RunFinished, SessionCreated, SessionDeleted
 from glados.core.home import GladosSettings
 from glados.core.host import PluginHost
 from glados.core.messages import well_formed
@@ -24,20 +25,19 @@ from glados.core.misspellings import warn_of_rules, warn_of_sections
 from glados.core.model import Model, ModelProvider
 from glados.core.models.choice import Models
 from glados.core.models.settings import ModelSettings, OpenAISettings
+from glados.core.own_services import own_services
 from glados.core.permissions import OnQuestion, PermissionService, PermissionsSettings
 from glados.core.pipeline import Pipeline, call_part
 from glados.core.plugins import Plugin, PluginRecord, Prepare
+from glados.core.restarts import Restarts
 from glados.core.results import RunResult
-from glados.core.rule_file import FileRuleStore
-from glados.core.rule_store import RuleStore
 from glados.core.runs import Run
 from glados.core.scope import Scope
 from glados.core.services import Services
 from glados.core.session_actions import SessionActions
-from glados.core.session_memory import MemorySessionStore
-from glados.core.sessions import Session, SessionStore, new_id
+from glados.core.sessions import OpenRun, Session, SessionStore, new_id
 from glados.core.settings import Layer, Settings
-from glados.core.titles import made_title, plain_title
+from glados.core.titles import Naming, plain_title
 from glados.core.tools import Tool
 from glados.core.work import RunOptions, Work, Workshop
 from glados.core.workspaces import Workspace
@@ -56,7 +56,13 @@ class App(SessionActions):
     """Plugins, sessions and models, working together; made with `App.open`."""
 
     def __init__(
-        self, settings: Settings, services: Services, host: PluginHost, models: Models, store: SessionStore
+        self,
+        settings: Settings,
+        services: Services,
+        host: PluginHost,
+        models: Models,
+        store: SessionStore,
+        recovers: bool = False,
     ) -> None:
         self.settings = settings
         self.services = services
@@ -69,8 +75,10 @@ class App(SessionActions):
         context = Context(services.get(GladosSettings).instructions)
         self._lines = lines.Lines(self._told)
         self._workshop = Workshop(host, models, store, self.bus, self._pipeline, context, self._lines)
+        self._recovers = recovers
+        self._restarts = Restarts(store, self.bus, models.settings.max_resumed, self._resume)
         self._closed = False
-        self._naming: set[asyncio.Task[None]] = set()
+        self._naming = Naming(store, self.bus, models.settings.prices)
 
     @classmethod
     @asynccontextmanager
@@ -84,13 +92,17 @@ class App(SessionActions):
         environ: Mapping[str, str] | None = None,
         store: SessionStore | None = None,
         services: Callable[[Services], None] | None = None,
+        recovers: bool = False,
     ) -> AsyncGenerator[App]:
-        """Open an app on the installed plugins, or on those that are given; it is stopped when the block ends."""
+        """Open an app on the installed plugins, or on those that are given; it is stopped when the block ends.
+
+        One that `recovers` lets runs go on that a dead process has left, as its own do after it.
+        """
         effective = Settings(layers, environ, settings)
         candidates = discovery.installed() if plugins is None else discovery.given(plugins)
         found = discovery.discover(candidates, effective, SECTIONS)
         options = effective.section("plugins", PluginsSettings).load()
-        container = _container(effective)
+        container = own_services(effective)
         if services is not None:
             services(container)
         async with AsyncExitStack() as stack:
@@ -103,10 +115,12 @@ class App(SessionActions):
             models = Models(effective, container.all(ModelProvider), given=model)
             stack.push_async_callback(models.close)
             models.resolve("normal")
-            app = cls(effective, container, host, models, store or container.get(SessionStore))
+            app = cls(effective, container, host, models, store or container.get(SessionStore), recovers)
             stack.push_async_callback(app._close)
             if rules := app.permissions.settings.rules():
                 warn_of_rules(rules, await app.tools())
+            if recovers:
+                await app._restarts.recover()
             yield app
 
     @property
@@ -186,12 +200,18 @@ class App(SessionActions):
         """Abort what runs and what waits in a session, and delete it with those of the agents that it started."""
         await self.sessions.get(session_id)
         await lines.abort(self._lines.tasks(session_id))
-        for child in await self.sessions.children(session_id):
-            await self.delete_session(child.id)
+        going = await self._tree(session_id)
+        await lines.abort([task for id in going for task in self._lines.tasks(id)])
         await self.sessions.delete(session_id)
-        await self.permissions.forget_session(session_id)
-        await self.services.get(ArtifactStore).forget_session(session_id)
-        self.bus.publish(SessionDeleted(session_id=session_id))
+        for id in going:
+            await self.permissions.forget_session(id)
+            await self.services.get(ArtifactStore).forget_session(id)
+            self.bus.publish(SessionDeleted(session_id=id))
+
+    async def _tree(self, session_id: str) -> list[str]:
+        """A session behind all below it."""
+        below = [id for child in await self.sessions.children(session_id) for id in await self._tree(child.id)]
+        return [*below, session_id]
 
     def _check_open(self) -> None:
         """Refuse work that would begin while plugins are stopped, or after that."""
@@ -201,8 +221,7 @@ class App(SessionActions):
     async def _close(self) -> None:
         """Take no more work, abort every run, and wait until each has closed its history."""
         self._closed = True
-        for naming in self._naming:
-            naming.cancel()
+        self._naming.close()
         await self._lines.abort_all()
 
     async def _session(self, session_id: str | None, prompt: str) -> Session:
@@ -213,18 +232,8 @@ class App(SessionActions):
             return await self.sessions.get(session_id)
         session = await self.create_session(plain_title(prompt))
         if self._models.settings.small is not None:
-            naming = asyncio.create_task(self._name(session.id, prompt))
-            self._naming.add(naming)
-            naming.add_done_callback(self._naming.discard)
+            self._naming.begin(self._models.resolve("small"), session.id, prompt)
         return session
-
-    async def _name(self, session_id: str, prompt: str) -> None:
-        """Let the small model give a session its title, beside the run."""
-        title = await made_title(self._models.resolve("small"), prompt)
-        if title is not None:
-            with suppress(SessionNotFound):
-                session = await self.sessions.rename(session_id, title)
-                self.bus.publish(SessionUpdated(session_id=session_id, session=session.to_dict()))
 
     def _start(self, session: Session, work: Work, on_busy: OnBusy) -> asyncio.Task[RunResult]:
         """Put a run in its session's line; it begins when those before it have ended."""
@@ -234,13 +243,25 @@ class App(SessionActions):
                 session_id=session.id,
             )
         run_id = new_id()
+        work = replace(work, resumable=self._recovers and work.is_plain)
 
         async def begin() -> RunResult:
+            await self._restarts.clear(session)
             run = await self._workshop.open(run_id, session, work)
             self._lines.works(session.id, run)
             return await run.execute(work.prompt)
 
         return self._lines.join(session.id, run_id, begin)
+
+    def _resume(self, session: Session, left: OpenRun, why: str) -> None:
+        """Let a run go on that a dead process has left; whoever wants to, answers its questions."""
+
+        async def begin() -> RunResult:
+            run = await self._workshop.open(left.id, session, Work("", on_question="wait"))
+            self._lines.works(session.id, run)
+            return await run.resume(why)
+
+        self._lines.join(session.id, left.id, begin)
 
     def _working(self, session_id: str) -> Run:
         run = self._lines.working(session_id)
@@ -251,25 +272,3 @@ class App(SessionActions):
     def _told(self, session_id: str, result: RunResult) -> None:
         """Tell the end of a run that was aborted before it began, and could not tell it itself."""
         self.bus.publish(RunFinished(session_id=session_id, run_id=result.run_id, result=result.to_dict()))
-
-
-def _container(settings: Settings) -> Services:
-    """The services that core itself provides."""
-    own = settings.section("glados", GladosSettings).load()
-    rights = settings.section("permissions", PermissionsSettings).load()
-    kept = settings.section("artifacts", ArtifactsSettings).load()
-    try:
-        own.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(
-            f"The data directory {str(own.data_dir)!r} cannot be made ({error.strerror}): set GLADOS_DATA_DIR."
-        ) from None
-    services = Services()
-    services.provide(GladosSettings, lambda: own)
-    services.provide(Settings, lambda: settings)
-    services.provide(EventBus, EventBus)
-    services.provide(SessionStore, MemorySessionStore)
-    services.provide(ArtifactStore, lambda: MemoryArtifactStore(kept))
-    services.provide(RuleStore, lambda: FileRuleStore(own.data_dir / "rules.json"))
-    services.provide(PermissionService, lambda: PermissionService(rights, lambda: services.get(RuleStore)))
-    return services

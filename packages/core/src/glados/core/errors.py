@@ -189,6 +189,12 @@ class ToolAborted(ToolError):
     code = "aborted"
 
 
+class ToolInterrupted(ToolError):
+    """The process died in the middle of the call; whether it has done its work is unknown."""
+
+    code = "interrupted"
+
+
 class ModelError(GladosError):
     """The model's service refused, failed or could not be reached; `retryable` if the same request may succeed."""
 

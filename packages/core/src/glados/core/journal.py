@@ -4,42 +4,62 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from glados.core.bus import EventBus
+from glados.core.errors import RunLost
 from glados.core.events import Event, MessageCreated
 from glados.core.messages import Message
-from glados.core.sessions import Draft, Entry, SessionStore
+from glados.core.sessions import Charge, Draft, Entry, RunStart, Session, SessionStore
 from glados.core.shielding import ended
 from glados.core.taint import Taint
 
 
 class Journal:
-    """The log of one run in its session; `messages` is what the model reads next."""
+    """The log of one run in its session; `messages` is what the model reads next, `lost` why nothing can be written.
 
-    def __init__(self, session_id: str, run_id: str, store: SessionStore, bus: EventBus) -> None:
-        self.session_id = session_id
+    The first entry opens the run, if it `opens` one; `on_lost` hears that somebody else has taken the run over.
+    """
+
+    def __init__(
+        self, session: Session, run_id: str, store: SessionStore, bus: EventBus, on_lost: Callable[[], None]
+    ) -> None:
+        self.session_id = session.id
         self.run_id = run_id
+        self.opens: RunStart | None = None
+        self.lost: RunLost | None = None
         self.messages: list[Message] = []
         self.entries: list[Entry] = []
-        self.taint = Taint()
+        self.taint = Taint(tainted=session.tainted)
         self._store = store
         self._bus = bus
+        self._on_lost = on_lost
+        self._owed: tuple[Charge, ...] = ()
         self._n = 0
 
     async def load(self, rebuild: Callable[[Sequence[Entry]], list[Message]]) -> None:
-        """Read what the session holds so far."""
-        self.entries = list(await self._store.entries(self.session_id))
+        """Read the branch that the run goes on with."""
+        self.entries = list(await self._store.branch(self.session_id))
         self.messages = rebuild(self.entries)
         self.taint.read(self.entries)
 
-    async def say(self, message: Message) -> Entry:
+    def owe(self, charge: Charge) -> None:
+        """Count a model call that has no entry of its own: it rides on the next one."""
+        self._owed = (*self._owed, charge)
+
+    async def say(self, message: Message, *, id: str | None = None, charges: tuple[Charge, ...] = ()) -> Entry:
         """Write a message down, then tell it."""
-        return await self.record(Draft("message", message, self.run_id))
+        return await self.record(Draft("message", message, self.run_id, id=id, charges=charges))
 
     async def record(self, draft: Draft) -> Entry:
-        """Append one entry; an abort in the middle waits until it is known whether the entry is there."""
-        appending = asyncio.ensure_future(self._append(draft))
+        """Append one entry."""
+        (entry,) = await self.record_all((draft,))
+        return entry
+
+    async def record_all(self, drafts: Sequence[Draft]) -> Sequence[Entry]:
+        """Append entries in one step; an abort in the middle waits until it is known whether they are there."""
+        appending = asyncio.ensure_future(self._append(drafts))
         try:
             return await asyncio.shield(appending)
         except asyncio.CancelledError:
@@ -55,12 +75,26 @@ class Journal:
         self._n += 1
         return self._n
 
-    async def _append(self, draft: Draft) -> Entry:
-        (entry,) = await self._store.append(self.session_id, [draft])
-        self.entries.append(entry)
-        self.taint.read((entry,))
-        if isinstance(draft.payload, Message):
-            self.messages.append(draft.payload)
-            # Told here, where no abort comes in between: who counts by seq must not miss what is stored.
-            self.publish(MessageCreated, entry_id=entry.id, message=draft.payload, seq=entry.seq)
-        return entry
+    async def _append(self, drafts: Sequence[Draft]) -> Sequence[Entry]:
+        if self.lost is not None:
+            raise self.lost
+        owed, self._owed = self._owed, ()
+        if owed:
+            drafts = (replace(drafts[0], charges=(*owed, *drafts[0].charges)), *drafts[1:])
+        try:
+            entries = await self._store.append(self.session_id, drafts, opens=self.opens)
+        except Exception as error:
+            self._owed = (*owed, *self._owed)
+            if isinstance(error, RunLost):
+                self.lost = error
+                self._on_lost()
+            raise
+        self.opens = None
+        self.entries.extend(entries)
+        self.taint.read(entries)
+        for entry in entries:
+            if isinstance(entry.payload, Message):
+                self.messages.append(entry.payload)
+                # Told here, where no abort comes in between: who counts by seq must not miss what is stored.
+                self.publish(MessageCreated, entry_id=entry.id, message=entry.payload, seq=entry.seq)
+        return entries

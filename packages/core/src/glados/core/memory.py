@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from glados.core.foreign import failure
 from glados.core.journal import Journal
 from glados.core.messages import Usage
 from glados.core.model import Model, ModelDone, ModelRequest, TextDelta
-from glados.core.sessions import Draft
+from glados.core.sessions import Charge, Draft
 
 WORTH_IT = 16  # messages that take less than this share of the context are not worth a summary
 
@@ -28,10 +29,11 @@ class Window:
 class Memory:
     """Watches the size of the prompt, and replaces the older part of the history by a summary."""
 
-    def __init__(self, journal: Journal, window: Window, fixed_chars: int) -> None:
-        self.used: Usage | None = None
-        self.model: str | None = None
+    def __init__(
+        self, journal: Journal, window: Window, fixed_chars: int, spend: Callable[[str, Usage | None], Charge]
+    ) -> None:
         self._journal = journal
+        self._spend = spend
         self._window = window
         self._fixed_chars = fixed_chars
         self._usage: Usage | None = None
@@ -40,6 +42,11 @@ class Memory:
     def answered(self, usage: Usage | None) -> None:
         """After a model call: what it has read is known exactly; its answer is the next message."""
         self._usage, self._known = usage, len(self._journal.messages) + 1
+
+    def take_up(self, usage: Usage | None) -> None:
+        """After a crash: what the last answer of the history has read and written."""
+        numbers = [number for number, message in enumerate(self._journal.messages) if message.role == "assistant"]
+        self._usage, self._known = usage, numbers[-1] + 1 if numbers else 0
 
     @property
     def due(self) -> bool:
@@ -84,7 +91,10 @@ class Memory:
             raise
         except (Exception, SystemExit) as error:
             raise ModelError(failure(f"The model {small.name!r}", error).message) from error
+        finally:
+            if done is not None or text:  # a summary that was cut has its price, which nobody tells us
+                spent = self._spend(done.model, done.usage) if done is not None else self._spend(small.name, None)
+                self._journal.owe(spent)
         if done is None:
             raise ModelError("The summary of the conversation ended before it was complete: try again.")
-        self.used, self.model = done.usage, done.model
         return "".join(text)

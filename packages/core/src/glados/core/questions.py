@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -34,6 +34,27 @@ class Question:
         """The question as JSON; `session_rule` is what an answer for the session would allow."""
         data = {name: getattr(self, name) for name in self.__slots__ if name != "rule"}
         return {**data, "session_rule": str(self.rule) if self.rule else None}
+
+    def to_entry(self) -> dict[str, Any]:
+        """The question as it is written down, so that it can be asked again."""
+        return {**self.to_dict(), "rule": self.rule.to_dict() if self.rule else None}
+
+    @classmethod
+    def from_entry(cls, data: Mapping[str, Any]) -> Question:
+        """A question that was written down."""
+        rule = data.get("rule")
+        facts = {name: data[name] for name in cls.__slots__ if name != "rule"}
+        return cls(**facts, rule=Rule.from_dict(rule) if rule is not None else None)
+
+    def asks_the_same(self, other: Question) -> bool:
+        """Whether an answer to the one is an answer to the other."""
+        return (self.call_id, self.tool_id, self.input, self.text, self.rule) == (
+            other.call_id,
+            other.tool_id,
+            other.input,
+            other.text,
+            other.rule,
+        )
 
 
 OnQuestion = Literal["wait", "deny"] | Callable[[Question], Answer | Awaitable[Answer]]

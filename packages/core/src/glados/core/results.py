@@ -91,6 +91,11 @@ class Progress:
         whole = self.text + text if self.continued else text or self.text
         return replace(self, text=whole, steps=(*self.steps, Step("model", model, usage=usage)))
 
+    def result(self, session_id: str, run_id: str, stop: str, *, tainted: bool = False) -> RunResult:
+        """How the run ends, when it ends here."""
+        spent = self.spent
+        return RunResult(self.text, session_id, run_id, spent.usage, self.steps, stop, spent.cost, self.output, tainted)
+
     def told(self, results: list[ToolResult]) -> Progress:
         """After tool calls."""
         steps = tuple(Step("tool", result.tool_id, result.call_id, result.code) for result in results)

@@ -66,6 +66,17 @@ class Rule:
             fields[name.strip()] = value.strip()
         return cls(effect, match["tool"], fields, source, even_if_tainted=bool(match["tainted"]))
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rule:
+        """A rule as `to_dict` gave it."""
+        return cls(
+            data["effect"], data["tool"], dict(data["fields"]), data["source"], data["exact"], data["even_if_tainted"]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as JSON, with all that it says."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "fields": dict(self.fields)}
+
     def concerns(self, tool_id: str) -> bool:
         """Whether it speaks of this tool at all."""
         if self.tool == tool_id:

@@ -23,6 +23,7 @@ from glados.core.tools import Tool
 from glados.core.workspaces import Workspace
 
 if TYPE_CHECKING:
+    from glados.core.child_ids import ChildId
     from glados.core.runs import Run
     from glados.core.scope import ScopedHost
 
@@ -51,7 +52,8 @@ class RunContext:
     depth: int = 0
     tainted: bool = False  # whether untrusted content stands behind the prompt
     patience: Callable[[], Patience] = Patience
-    run_child: Callable[[Run, Agent, str, ScopedHost], Awaitable[RunResult]] | None = None
+    resumable: bool = False  # whether it goes on after a crash
+    run_child: Callable[[Run, Agent, str, ScopedHost, ChildId], Awaitable[RunResult]] | None = None
 
     def fixed_chars(self) -> int:
         """The size of what every prompt of the run begins with."""

@@ -46,9 +46,10 @@ class Scope:
     next_n: Callable[[], int] | None = None
     approve: bool = False
     depth: int = 0
-    run_child: Callable[[Agent, str, ScopedHost], Awaitable[RunResult]] | None = None
+    run_child: Callable[[Agent, str, ScopedHost, str], Awaitable[RunResult]] | None = None
     rights: tuple[Rights, ...] = ()
     tainted: Callable[[], bool] = _never
+    asked: dict[str, Question] | None = None  # what was asked by call before the run was resumed
 
     def told(self) -> dict[str, Any]:
         """The fields of an event that is told here but not stored."""
@@ -75,6 +76,7 @@ class ScopedHost:
     untrusted: bool = False
     notes: tuple[Note, ...] = ()
     pace: Pace | None = None
+    children: int = 0
 
     async def progress(self, ctx: ToolContext, message: str, done: float | None, total: float | None) -> None:
         """Tell it, without storing it; one that comes too soon waits, and gives way to the next."""
@@ -121,7 +123,8 @@ class ScopedHost:
         self._check_open(ctx)
         if self.scope.run_child is None:
             raise ToolError(f"{ctx.tool_id} needs an agent, which only a call inside a run can have.")
-        return await self.scope.run_child(agent, prompt, self)
+        self.children += 1
+        return await self.scope.run_child(agent, prompt, self, ctx.call_id)
 
     def tainted(self) -> bool:
         """Whether untrusted content may stand behind what is asked for: in the session, or read by this very call."""
@@ -154,7 +157,7 @@ class ScopedHost:
         rule = Rule("allow", ctx.tool_id, dict(request.fields), "session", exact=True, even_if_tainted=tainted)
         answered = await self._ask(ctx, values, text, decision.why, rule)
         if answered.answer == "deny":
-            raise PermissionDenied(f"{ctx.tool_id} was not allowed: {answered.why}.", tool=ctx.tool_id)
+            raise refusal(ctx.tool_id, answered.why)
 
     def _check_open(self, ctx: ToolContext) -> None:
         if self.over:
@@ -168,7 +171,12 @@ class ScopedHost:
         question = Question(
             new_id(), scope.session_id, scope.run_id, ctx.call_id, ctx.tool_id, input, text, why, now, rule
         )
-        entry = await self._record("permission_question", question.to_dict())
+        asked = scope.asked.get(ctx.call_id) if scope.asked is not None else None
+        entry: Entry | None = None
+        if scope.asked is not None and asked is not None and asked.asks_the_same(question):
+            question = scope.asked.pop(ctx.call_id)
+        else:
+            entry = await self._record("permission_question", question.to_entry())
         waiting = self.permissions.open(question)
         scope.publish(PermissionRequested(question=question.to_dict(), **scope.stored(entry)))
         try:
@@ -194,6 +202,11 @@ class ScopedHost:
         if self.scope.record is None:
             return None
         return await self.scope.record(Draft(kind, payload, self.scope.run_id))
+
+
+def refusal(tool_id: str, why: str) -> PermissionDenied:
+    """The error of a call to which somebody said no."""
+    return PermissionDenied(f"{tool_id} was not allowed: {why}.", tool=tool_id)
 
 
 def _nobody_there(tool_id: str, why: str) -> str:

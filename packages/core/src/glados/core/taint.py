@@ -17,8 +17,8 @@ class Taint:
 
     __slots__ = ("_tainted",)
 
-    def __init__(self, entries: Iterable[Entry | Draft] = ()) -> None:
-        self._tainted = False
+    def __init__(self, entries: Iterable[Entry | Draft] = (), *, tainted: bool = False) -> None:
+        self._tainted = tainted
         self.read(entries)
 
     def __call__(self) -> bool:

@@ -24,6 +24,7 @@ class Turn:
     """Takes the deltas of one model call; `done` is set when the answer is complete."""
 
     def __init__(self, executor: Executor, check: Callable[[ToolCallPart], Checked | ToolResult]) -> None:
+        self.entry_id = new_id()  # of its message, known before it is stored to the agents that its calls start
         self.executor = executor
         self.calls: list[ToolCallPart] = []
         self.done: ModelDone | None = None

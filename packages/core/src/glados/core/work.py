@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from glados.core import lines, structured
 from glados.core.agents import Agent, Rights
 from glados.core.bus import EventBus
+from glados.core.child_ids import ChildId
 from glados.core.context import Context
-from glados.core.errors import ToolError
+from glados.core.errors import SessionExists, ToolError
 from glados.core.host import PluginHost
 from glados.core.limits import Limits
 from glados.core.memory import Window
@@ -61,6 +62,12 @@ class Work:
     workspace: Workspace | None = None
     on_question: OnQuestion = "deny"
     tainted: bool = False  # whether untrusted content stands behind the prompt
+    resumable: bool = False  # whether the run goes on after a crash
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the session's own entries say all of it, so that another process can go on with it."""
+        return self.agent is None and self.output is None and self.thinking is None and self.workspace is None
 
 
 class Workshop:
@@ -102,7 +109,7 @@ class Workshop:
         prepared = await self._host.prepare(Prepare("run", session))
         return self._run(run_id, session, agent, work, prepared.tools, prepared.items, (agent.rights,))
 
-    async def run_child(self, parent: Run, agent: Agent, prompt: str, caller: ScopedHost) -> RunResult:
+    async def run_child(self, parent: Run, agent: Agent, prompt: str, caller: ScopedHost, id: ChildId) -> RunResult:
         """A child run in a child session: its limits lie inside what its parent has left, its rights too."""
         options, depth = self._models.settings, parent.context.depth + 1
         if depth > options.max_depth:
@@ -112,7 +119,7 @@ class Workshop:
         parent.root.children += 1
         limits = agent.limits.within(parent.context.agent.limits, parent.progress.spent, parent.seconds())
         child = replace(agent, limits=limits)
-        session = await self._store.create(title=f"{agent.name}: {prompt[:60]}", parent_id=parent.session_id)
+        session = await self._child_session(parent, f"{agent.name}: {prompt[:60]}", id)
         await self._pipeline.permissions.rules(session.id)
         prepared = await self._host.prepare(Prepare("run", session))
         known = {tool.id for tool in parent.context.tools}
@@ -136,6 +143,14 @@ class Workshop:
             if run.tainted:
                 caller.mark_untrusted()  # what it read stands in its answer, or in its error
             await self._pipeline.permissions.hand_up(session.id, parent.session_id)
+
+    async def _child_session(self, parent: Run, title: str, id: ChildId) -> Session:
+        """A session of its own for each child; a call that is made again after a crash has had some already."""
+        while True:
+            try:
+                return await self._store.create(title=title, parent_id=parent.session_id, id=str(id))
+            except SessionExists:
+                id = id.next()
 
     def _run(
         self,
@@ -173,6 +188,7 @@ class Workshop:
                 depth=parent.context.depth + 1 if parent is not None else 0,
                 tainted=work.tainted,
                 patience=lambda: Patience(options.tries, options.first_pause),
+                resumable=work.resumable,
                 run_child=self.run_child,
             ),
             parent,

@@ -62,6 +62,9 @@ class ModelSettings(BaseModel):
     )
     max_seconds: float | None = Field(default=None, gt=0, description="Seconds that one run may work; by default any.")
     max_depth: int = Field(default=3, ge=0, le=10, description="How deep agents may call agents.")
+    max_resumed: int = Field(
+        default=3, ge=0, le=100, description="Times that one run goes on after its process died; then it is closed."
+    )
     max_children: int = Field(default=20, ge=0, le=1000, description="Child runs that one run may have in all.")
 
 

@@ -1,0 +1,89 @@
+"""Runs that a dead process has left open: they go on, or they are closed; every call has its one result then."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from glados.core import compaction
+from glados.core.bus import EventBus
+from glados.core.errors import SessionBusy
+from glados.core.events import MessageCreated, PermissionRefused, RunFinished
+from glados.core.fences import Fence
+from glados.core.foreign import failure
+from glados.core.messages import Message, unanswered
+from glados.core.outcomes import part
+from glados.core.sessions import Draft, Entry, OpenRun, Session, SessionStore
+from glados.core.standing import Standing, interrupted, withdrawn
+
+log = logging.getLogger("glados.restarts")
+DIED = "the process that worked on it died"
+
+
+class Restarts:
+    """Looks after open runs; `resume` lets one go on in its session."""
+
+    def __init__(
+        self, store: SessionStore, bus: EventBus, max_resumed: int, resume: Callable[[Session, OpenRun, str], None]
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._max_resumed = max_resumed
+        self._resume = resume
+
+    async def recover(self) -> None:
+        """Let every run whose process is dead go on, or close it; one that can be neither stops no other."""
+        for run in await self._store.open_runs():
+            if not run.alive:
+                try:
+                    await self._recover(run)
+                except Exception as error:
+                    told = failure(f"Run {run.id!r}", error).message
+                    log.warning("what is left of session %r stays as it is: %s", run.session_id, told)
+
+    async def clear(self, session: Session) -> None:
+        """Close what is left open in a session whose turn it is, before its next run begins."""
+        for run in await self._store.open_runs(session.id) if session.seq else ():
+            if not run.mine and (run.alive or not await self._store.adopt(run.id)):
+                raise SessionBusy(
+                    f"Another process works in session {session.id!r}: wait until it is done, or stop it there.",
+                    session_id=session.id,
+                )
+            await self.close(run, "its end could not be written down" if run.mine else DIED)
+
+    async def close(self, run: OpenRun, why: str) -> None:
+        """End a run in one step: a result for each call, an answer for each question, and the end."""
+        branch = await self._store.branch(run.session_id)
+        drafts = withdrawn(Standing.of(branch, run.id).open.values(), run.id)
+        if calls := unanswered(compaction.history(branch)):
+            results = tuple(part(interrupted(call), Fence()) for call in calls)
+            drafts.append(Draft("message", Message("tool", results), run.id))
+        drafts.append(Draft("run_end", {"run_id": run.id, "stop": "interrupted", "error": None, "why": why}, run.id))
+        entries = await self._store.append(run.session_id, drafts)
+        self._tell(run, Standing.of((*branch, *entries), run.id), entries)
+
+    async def _recover(self, run: OpenRun) -> None:
+        if not await self._store.adopt(run.id):
+            return  # somebody else was faster
+        if not run.resumable:
+            await self.close(run, DIED)
+        elif run.resumed >= self._max_resumed:
+            await self.close(run, f"{DIED}, and it was resumed {run.resumed} times before (MODEL_MAX_RESUMED)")
+        elif any(entry.run_id == run.id for entry in await self._store.branch(run.session_id)):
+            self._resume(await self._store.get(run.session_id), run, DIED)
+        else:
+            await self.close(run, f"{DIED}, and its session has gone on from another entry")
+
+    def _tell(self, run: OpenRun, stood: Standing, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            told: dict[str, Any] = {"session_id": run.session_id, "run_id": run.id, "seq": entry.seq}
+            payload, progress = entry.payload, stood.progress
+            if isinstance(payload, Message):
+                self._bus.publish(MessageCreated(entry_id=entry.id, message=payload, **told))
+            elif entry.kind == "permission_answer":
+                refused = {"question_id": payload["id"], "why": payload["why"], "principal": payload["principal"]}
+                self._bus.publish(PermissionRefused(**refused, **told))
+            else:
+                result = progress.result(run.session_id, run.id, "interrupted")
+                self._bus.publish(RunFinished(result=result.to_dict(), **told))
