@@ -30,7 +30,7 @@ log = logging.getLogger("glados.titles")
 
 def plain_title(prompt: str) -> str | None:
     """The first words of a prompt."""
-    return " ".join(well_formed(prompt).split())[:TITLE_LENGTH] or None
+    return " ".join(well_formed(prompt).replace("\0", " ").split())[:TITLE_LENGTH] or None
 
 
 @dataclass(frozen=True, slots=True)
