@@ -164,7 +164,6 @@ class Workshop:
         parent: Run | None = None,
     ) -> Run:
         options = self._models.settings
-        form = [("glados", structured.instructions(work.output))] if work.output is not None else []
         return Run(
             run_id,
             RunContext(
@@ -172,7 +171,7 @@ class Workshop:
                 agent=agent,
                 model=self._models.resolve(agent.model) or self._models.resolve("normal"),
                 fallback=self._models.resolve("fallback"),
-                system=self._context.system(agent.instructions, [*items, *form], work.workspace),
+                system=self._context.system(agent.instructions, [*items, *_form(work)], work.workspace),
                 tools=agent.choose(tools),
                 store=self._store,
                 bus=self._bus,
@@ -193,3 +192,8 @@ class Workshop:
             ),
             parent,
         )
+
+
+def _form(work: Work) -> list[tuple[str, str]]:
+    """What the model is told of the form that its answer must have."""
+    return [("glados", structured.instructions(work.output))] if work.output is not None else []
