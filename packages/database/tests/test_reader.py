@@ -95,3 +95,9 @@ async def test_many_queries_share_a_few_threads(notes: DatabaseService) -> None:
     await notes.commit(add(1))
     assert set(await asyncio.gather(*(notes.query(count) for _ in range(200)))) == {1}
     assert sum(thread.name == "glados-queries" for thread in threading.enumerate()) <= 2
+
+
+async def test_queries_that_take_long_get_as_many_threads_as_there_are_connections(notes: DatabaseService) -> None:
+    barrier = threading.Barrier(2)
+    await asyncio.gather(*(notes.query(lambda connection: barrier.wait(30)) for _ in range(2)))
+    assert await notes.query(count) == 0

@@ -14,6 +14,9 @@ from glados.database.errors import DatabaseUnavailable
 
 T = TypeVar("T")
 
+# Seconds that jobs wait before another thread helps: several threads cost quick jobs more than they give.
+PATIENCE = 0.005
+
 
 class Job:
     """A piece of work on a connection, and how it ended."""
@@ -80,10 +83,11 @@ class Jobs:
         self._carry = carry
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._room = asyncio.Semaphore(limit)
-        self._loop = asyncio.get_running_loop()
         self._threads: list[threading.Thread] = []
         self._endings: list[asyncio.Future[None]] = []
-        self._unsettled = 0
+        self._submitted = 0
+        self._settled = 0
+        self._help: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def do(self, work: Callable[[Connection], T]) -> T:
@@ -92,16 +96,19 @@ class Jobs:
         if self._closed:
             self._room.release()
             raise DatabaseUnavailable("The database was closed: open it again before it is used.")
-        job = Job(work, self._loop.create_future())
+        loop = asyncio.get_running_loop()
+        job = Job(work, loop.create_future())
         self._queue.put(job)
-        self._unsettled += 1
-        if len(self._threads) < self._most and self._unsettled > len(self._threads):
-            self._start()
+        self._submitted += 1
+        if not self._threads:
+            self._start(loop)
+        elif self._help is None and len(self._threads) < self._most:
+            self._help = loop.call_later(PATIENCE, self._hurry, loop, self._submitted)
         try:
             return await job.future
         except asyncio.CancelledError:
             if self._carry and job.begun and not job.settled:
-                job.future = self._loop.create_future()
+                job.future = loop.create_future()
                 await asyncio.wait({job.future})
                 if not job.future.cancelled():
                     # Whatever it ended with, nobody waits for it any more.
@@ -112,6 +119,8 @@ class Jobs:
         """Refuse what comes from now on, finish what is in the line, and end the threads."""
         if not self._closed:
             self._closed = True
+            if self._help is not None:
+                self._help.cancel()
             for _ in self._threads:
                 self._queue.put(None)
         if self._endings:
@@ -120,15 +129,22 @@ class Jobs:
             # It has said that it ends, as the last thing it does.
             thread.join()
 
-    def _start(self) -> None:
-        ending: asyncio.Future[None] = self._loop.create_future()
+    def _hurry(self, loop: asyncio.AbstractEventLoop, submitted: int) -> None:
+        """Start another thread if what was in the line a while ago still is."""
+        self._help = None
+        if self._settled < submitted and len(self._threads) < self._most:
+            self._start(loop)
+            self._help = loop.call_later(PATIENCE, self._hurry, loop, self._submitted)
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        ending: asyncio.Future[None] = loop.create_future()
         self._endings.append(ending)
         # A daemon, because a process must be able to end whatever a statement is stuck in.
-        thread = threading.Thread(target=self._main, args=(ending,), name=f"glados-{self._name}", daemon=True)
+        thread = threading.Thread(target=self._main, args=(loop, ending), name=f"glados-{self._name}", daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _main(self, ending: asyncio.Future[None]) -> None:
+    def _main(self, loop: asyncio.AbstractEventLoop, ending: asyncio.Future[None]) -> None:
         worker = self._hire()
         try:
             while jobs := self._take():
@@ -139,10 +155,10 @@ class Jobs:
                 except BaseException as error:
                     for job in begun:
                         job.error = error
-                self._tell(self._settle, jobs)
+                _tell(loop, self._settle, jobs)
         finally:
             worker.close()
-            self._tell(ending.set_result, None)
+            _tell(loop, ending.set_result, None)
 
     def _take(self) -> list[Job]:
         """The jobs at the head of the line; none when the thread has to end."""
@@ -160,12 +176,13 @@ class Jobs:
         return jobs
 
     def _settle(self, jobs: list[Job]) -> None:
-        self._unsettled -= len(jobs)
+        self._settled += len(jobs)
         for job in jobs:
             job.settle()
             self._room.release()
 
-    def _tell(self, callback: Callable[[Any], object], argument: object) -> None:
-        # A loop that is closed has nobody left who waits.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(callback, argument)
+
+def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[[Any], object], argument: object) -> None:
+    # A loop that is closed has nobody left who waits.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback, argument)
