@@ -19,6 +19,9 @@ _BEFORE_LINK = len("}, ")
 _MARKUP = re.compile(r"\\.|[\[\]()<>]", re.DOTALL)
 _AUTOLINK = re.compile(r"<(?:https?://|mailto:)[^<>\s]*>", re.IGNORECASE)
 _JOINER = "\N{ZERO WIDTH JOINER}"
+_FLAG_LETTERS = "".join(chr(point) for point in range(0x1F1E6, 0x1F200))
+# Skin tones, tags of flags, and the vowels and final consonants of Korean syllables.
+_EXTENDING = (("\U0001f3fb", "\U0001f3ff"), ("\U000e0020", "\U000e007f"), ("\u1160", "\u11ff"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def cut_text(text: str, offset: int, limit: int) -> Piece:
     end = boundary(text, offset, limit)
     if end >= len(text):
         return Piece(text[offset:], None)
-    end = _outside_links(text, offset, end)
+    end = _outside_links(text, offset, end, offset + limit)
     end = _outside_character(text, offset, end)
     return Piece(text[offset:end], end)
 
@@ -65,16 +68,17 @@ def _first_link(text: str, offset: int) -> int:
     return len(text) - 1 if found < 0 else found + _BEFORE_LINK
 
 
-def _outside_links(text: str, start: int, end: int) -> int:
-    """The cut itself, or the beginning of the link that it would go through."""
+def _outside_links(text: str, start: int, end: int, last: int) -> int:
+    """The cut itself, or a place before or behind the link that it would go through; `last` is the furthest one."""
     low, high = max(start, end - NEAR), min(len(text), end + NEAR)
     spans = list(_links(text, low, high))
-    cut = end
-    while True:
-        opening = min((first for first, last in spans if first < cut < last), default=cut)
-        if opening == cut:
-            return cut if cut > start else end
-        cut = opening
+    opening = end
+    while around := [span for span in spans if span[0] < opening < span[1]]:
+        opening = min(span[0] for span in around)
+    if opening > start:
+        return opening
+    closing = max((span[1] for span in spans if span[0] <= start and span[1] > end), default=end)
+    return closing if closing <= last else end
 
 
 def _links(text: str, low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -104,20 +108,18 @@ def _links(text: str, low: int, high: int) -> Iterator[tuple[int, int]]:
 def _outside_character(text: str, start: int, end: int) -> int:
     """The cut itself, or the place before the character that it would take apart."""
     for cut in range(end, max(start, end - LONGEST_CHARACTER), -1):
-        if not _belongs_together(text, cut):
+        if not _belongs_together(text, start, cut):
             return cut
     return end
 
 
-def _belongs_together(text: str, cut: int) -> bool:
+def _belongs_together(text: str, start: int, cut: int) -> bool:
     before, behind = text[cut - 1], text[cut]
     if before == _JOINER or (before == "\r" and behind == "\n"):
         return True
-    if _is_flag(before) and _is_flag(behind):
-        first = cut
-        while first > 0 and cut - first < LONGEST_CHARACTER and _is_flag(text[first - 1]):
-            first -= 1
-        return (cut - first) % 2 == 1  # flags are pairs of letters
+    if before in _FLAG_LETTERS and behind in _FLAG_LETTERS:
+        piece = text[start:cut]
+        return (len(piece) - len(piece.rstrip(_FLAG_LETTERS))) % 2 == 1  # two letters are a flag
     return _extends(behind)
 
 
@@ -127,12 +129,4 @@ def _extends(character: str) -> bool:
         return False
     if unicodedata.category(character) in ("Mn", "Me", "Mc") or character == _JOINER:
         return True
-    # Skin tones, tags of flags, and the vowels and final consonants of Korean syllables.
     return any(first <= character <= last for first, last in _EXTENDING)
-
-
-_EXTENDING = (("\U0001f3fb", "\U0001f3ff"), ("\U000e0020", "\U000e007f"), ("\u1160", "\u11ff"))
-
-
-def _is_flag(character: str) -> bool:
-    return "\U0001f1e6" <= character <= "\U0001f1ff"
