@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PACKAGES := $(wildcard packages/*)
 PYPROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
-DISTRIBUTIONS := -e packages/core[testing] -e packages/database[testing] -e packages/web_fetch -e packages/server .[dev]
+DISTRIBUTIONS := -e packages/core[testing] -e packages/database[testing] -e packages/conversations -e packages/web_fetch -e packages/server .[dev]
 
 # Stamps are written last, so that an interrupted set-up does not count as done.
 READY := .venv/.ready

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from glados.core.testing import AppFactory
 
 
+pytest.register_assert_rewrite("glados.core.conformance")
+
+
 class AsyncioOnly:
     """Runs async tests on asyncio, whatever else is installed; tests without `anyio_backend` are not touched."""
 

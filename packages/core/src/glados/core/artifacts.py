@@ -43,6 +43,19 @@ class Piece:
         return self.offset + len(self.text)
 
 
+def piece_of(text: str, offset: int, limit: int, untrusted: bool) -> Piece:
+    """At most `limit` characters of a text from `offset` on."""
+    start = min(max(offset, 0), len(text))
+    return Piece(text[start : boundary(text, start, max(limit, 1))], start, len(text), untrusted)
+
+
+def artifact_not_found(id: str) -> ArtifactNotFound:
+    """The error of every store."""
+    return ArtifactNotFound(
+        f"There is no artifact {id!r}: it was dropped for newer ones, or never was. Call its tool again.", id=id
+    )
+
+
 class ArtifactStore(Protocol):
     """Where artifacts are kept; a plugin that stores them provides another one."""
 
@@ -90,12 +103,8 @@ class MemoryArtifactStore:
         """At most `limit` characters from `offset` on."""
         artifact = self._kept.get(id)
         if artifact is None:
-            raise ArtifactNotFound(
-                f"There is no artifact {id!r}: it was dropped for newer ones, or never was. Call its tool again.", id=id
-            )
-        text = artifact.text
-        start = min(max(offset, 0), len(text))
-        return Piece(text[start : boundary(text, start, max(limit, 1))], start, len(text), artifact.untrusted)
+            raise artifact_not_found(id)
+        return piece_of(artifact.text, offset, limit, artifact.untrusted)
 
     async def forget_session(self, session_id: str) -> None:
         """Drop what belongs to a session."""

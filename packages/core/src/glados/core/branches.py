@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from glados.core.errors import InvalidInput
 from glados.core.messages import Message
-from glados.core.sessions import Entry, new_id
+from glados.core.sessions import Entry, Session, new_id
 
 
 def path(entries: Sequence[Entry], head: str | None) -> Sequence[Entry]:
@@ -41,6 +42,23 @@ def copied(entries: Sequence[Entry], session_id: str) -> list[Entry]:
         )
         for seq, entry in enumerate(entries, 1)
     ]
+
+
+def check_log(session: Session, entries: Sequence[Entry]) -> None:
+    """Refuse a log that no store could have written: numbers with gaps, a head or a parent that is not there."""
+    seen: set[str] = set()
+    for seq, entry in enumerate(entries, 1):
+        if entry.seq != seq or entry.id in seen or (entry.parent_id is not None and entry.parent_id not in seen):
+            raise InvalidInput(
+                f"Entry {seq} of session {session.id!r} does not follow those before it: export the session again.",
+                session_id=session.id,
+            )
+        seen.add(entry.id)
+    if session.seq != len(entries) or (session.head is not None and session.head not in seen):
+        raise InvalidInput(
+            f"The entries of session {session.id!r} are not all of its entries: export it again.",
+            session_id=session.id,
+        )
 
 
 def _is_line(entries: Sequence[Entry]) -> bool:

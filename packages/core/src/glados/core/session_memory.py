@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from glados.core.branches import copied, path
+from glados.core.branches import check_log, copied, path
 from glados.core.errors import SessionBusy, SessionExists
-from glados.core.messages import Message, Usage
+from glados.core.messages import Usage
+from glados.core.searching import best, hit, words_of
 from glados.core.sessions import (
     Charge,
     Draft,
@@ -23,8 +24,6 @@ from glados.core.sessions import (
     session_not_found,
     timestamp,
 )
-
-SNIPPET = 60  # characters on each side of what was found
 
 
 @dataclass(slots=True)
@@ -48,7 +47,7 @@ class MemorySessionStore:
         if parent_id is not None:
             self._log(parent_id)
         now = timestamp()
-        return self._add(Session(id or new_id(), title, now, now, parent_id, tags=tuple(tags))).session
+        return self._add(Session(id or new_id(), title, now, now, parent_id, tags=tuple(dict.fromkeys(tags)))).session
 
     async def get(self, session_id: str) -> Session:
         """One session."""
@@ -155,11 +154,11 @@ class MemorySessionStore:
         del self._logs[session_id]
 
     async def search(self, text: str, *, limit: int = 20, session_id: str | None = None) -> list[Found]:
-        """Prompts and answers with all of these words, the newest first."""
-        words = text.lower().split()
+        """Prompts and answers with all of these words; of equal ones the newest first."""
+        words = words_of(text)
         logs = [self._log(session_id)] if session_id is not None else list(reversed(self._logs.values()))
-        found = [hit for log in logs for entry in reversed(log.entries) if (hit := _found(log.session, entry, words))]
-        return found[:limit] if words else []
+        hits = (hit(entry, log.session.title, words) for log in logs for entry in reversed(log.entries))
+        return best((one for one in hits if one is not None), limit)
 
     async def costs(self, session_id: str) -> list[ModelCost]:
         """What was spent in a session and below it."""
@@ -168,6 +167,7 @@ class MemorySessionStore:
 
     async def restore(self, session: Session, entries: Sequence[Entry]) -> Session:
         """Bring a session back as it was exported."""
+        check_log(session, entries)
         parent = session.parent_id if session.parent_id in self._logs else None
         log = self._add(replace(session, parent_id=parent, usage=Usage(), cost=0.0))
         log.entries.extend(entries)
@@ -235,15 +235,3 @@ def _fits(session: Session, roots: bool, tag: str | None, title: str | None) -> 
 
 def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
-
-
-def _found(session: Session, entry: Entry, words: Sequence[str]) -> Found | None:
-    message = entry.payload
-    if not isinstance(message, Message) or message.role == "tool":
-        return None
-    text, lower = message.text, message.text.lower()
-    if not all(word in lower for word in words):
-        return None
-    at = lower.find(words[0]) if words else 0
-    snippet = " ".join(text[max(at - SNIPPET, 0) : at + SNIPPET].split())
-    return Found(session.id, session.title, entry.id, entry.seq, message.role, snippet, entry.created_at)

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from glados.core.app import App
 from glados.core.bus import Subscription
+from glados.core.conformance import SessionStoreConformance
 from glados.core.errors import GladosError
 from glados.core.events import Event
 from glados.core.hookspecs import hookimpl
@@ -20,6 +21,16 @@ from glados.core.messages import ToolCallPart, Usage
 from glados.core.model import Model, ModelDelta, ModelDone, ModelRequest, TextDelta, ToolCallDelta
 from glados.core.plugins import Plugin, Prepare
 from glados.core.tools import Tool
+
+__all__ = [
+    "AppFactory",
+    "Reply",
+    "ScriptedModel",
+    "SessionStoreConformance",
+    "call",
+    "next_of",
+    "plugin_of",
+]
 
 E = TypeVar("E", bound=Event)
 Reply = str | ToolCallPart | Sequence["str | ToolCallPart"] | GladosError

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from glados.core import App, GladosSettings, PluginRecord
+from glados.core import App, GladosSettings, MemorySessionStore, PluginRecord
 from glados.server.auth import TOKEN_FILE
 from glados.server.settings import ServerSettings
 
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - named here, not bound
+FORGETFUL = "[glados] sessions are kept in memory and end with this process: the plugin conversations would store them"
 TRY = "fetch https://example.com as markdown"
 
 
@@ -23,6 +24,7 @@ def announce(app: App, address: str, settings: ServerSettings) -> None:
         *map(plugin_line, app.plugins),
         f"[glados] listening on {address}{everywhere}",
         f"[glados] data in {data_dir}",
+        *([FORGETFUL] if isinstance(app.sessions, MemorySessionStore) else []),
         f"[glados] model: {app.model_name}",
         "[glados] try it from another terminal:",
         curl_line(address, data_dir, own_token=settings.token is not None),

@@ -1,0 +1,107 @@
+"""The search index: derived from the log, and brought up to date before a search, so that an append pays nothing.
+
+It knows every three letters in a row of each prompt and answer, in lower case: a part of a word is found like a whole
+one, also in languages that do not part words. SQLite keeps them in FTS5, PostgreSQL as numbers in an array.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from glados.conversations.logs import read_rows
+from glados.conversations.order import take_turn
+from glados.conversations.rows import SEQ_BITS, EntryRow, entries_of, first_number
+from glados.core.searching import searchable
+from glados.database import Connection
+
+GRAM = 3  # letters
+MOST_GRAMS = 64  # that one search asks for; what it finds is looked at once more anyway
+# Of each message; no setting, because a text is taken out of the index by saying again what was put in.
+INDEXED_CHARACTERS = 100_000
+STEP_SESSIONS = 200
+STEP_ENTRIES = 500
+STEP_CHARACTERS = 1_000_000
+
+_BEHIND = "SELECT number, indexed FROM conversations_sessions WHERE indexed < seq ORDER BY number LIMIT ?"
+_CLAIM = "UPDATE conversations_sessions SET indexed = ? WHERE number = ? AND indexed = ?"
+_ADD = {
+    "sqlite": "INSERT INTO conversations_search (rowid, text) VALUES (?, ?)",
+    "postgresql": "INSERT INTO conversations_search (number, grams) VALUES (?, ?::integer[])",
+}
+_DROP = {
+    "sqlite": "INSERT INTO conversations_search (conversations_search, rowid, text) VALUES ('delete', ?, ?)",
+    "postgresql": "DELETE FROM conversations_search WHERE number = ?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Texts of one session that the index does not have yet: those behind `indexed`, up to `until`."""
+
+    session: int
+    indexed: int
+    until: int
+    texts: list[tuple[int, str]]
+
+
+def missing(connection: Connection) -> list[Piece]:
+    """What the index lacks, as much as is added in one step; nothing when it is complete."""
+    pieces: list[Piece] = []
+    entries, characters = STEP_ENTRIES, STEP_CHARACTERS
+    for session, indexed in connection.execute(_BEHIND, (STEP_SESSIONS,)).fetchall():
+        rows = read_rows(connection, session, indexed, entries)
+        texts = list(_texts(rows))
+        pieces.append(Piece(session, indexed, rows[-1][0] - first_number(session), texts))
+        entries -= len(rows)
+        characters -= sum(len(text) for _, text in texts)
+        if entries <= 0 or characters <= 0:
+            break
+    return pieces
+
+
+def add_to_index(connection: Connection, pieces: Sequence[Piece]) -> None:
+    """Add what was missing, except what another process was faster with, or what is deleted."""
+    take_turn(connection)
+    for piece in pieces:
+        if connection.execute(_CLAIM, (piece.until, piece.session, piece.indexed)).rowcount == 1 and piece.texts:
+            rows = [(number, _indexed_as(connection, text)) for number, text in piece.texts]
+            connection.executemany(_ADD[connection.kind], rows)
+
+
+def drop_from_index(connection: Connection, rows: Sequence[EntryRow], indexed: int) -> None:
+    """Take the texts of a session out again, of which the index has those up to the number `indexed`."""
+    known = [row for row in rows if row[0] & ((1 << SEQ_BITS) - 1) <= indexed]
+    if connection.kind == "sqlite":
+        found: list[tuple[Any, ...]] = list(_texts(known))
+    else:
+        found = [(row[0],) for row in known]
+    if found:
+        connection.executemany(_DROP[connection.kind], found)
+
+
+def grams_of(text: str) -> set[str]:
+    """Every three letters in a row."""
+    return {text[at : at + GRAM] for at in range(len(text) - GRAM + 1)}
+
+
+def gram_numbers(grams: Iterable[str]) -> list[int]:
+    """Grams as PostgreSQL keeps them; two that share a number only bring a candidate too many."""
+    return [zlib.crc32(gram.encode()) - (1 << 31) for gram in grams]
+
+
+def plain(text: str) -> str:
+    """A text as the index knows it; no database can hold a NUL."""
+    return text.lower().replace("\0", " ")
+
+
+def _texts(rows: Sequence[EntryRow]) -> Iterable[tuple[int, str]]:
+    for row, entry in zip(rows, entries_of("", rows), strict=True):
+        if text := searchable(entry.payload):
+            yield row[0], plain(text[:INDEXED_CHARACTERS])
+
+
+def _indexed_as(connection: Connection, text: str) -> Any:
+    return text if connection.kind == "sqlite" else gram_numbers(grams_of(text))
