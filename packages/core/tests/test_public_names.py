@@ -10,15 +10,15 @@ import glados.core
 HEAVY = ("openai", "httpx", "httpx2", "dynaconf", "sqlalchemy", "sqlmodel", "fastapi", "starlette", "platformdirs")
 NAMES = """
 Agent Answer App ArtifactStore ArtifactsSettings Charge CommandContext Compacted ConfigurationError Conflict
-Draft Entry EntryNotFound Event EventBus ForbiddenAddress Found GladosError GladosSettings HookTimeout
-ImagePart InvalidAnswer InvalidInput InvalidSetting Layer Limit Limits MemoryArtifactStore MemorySessionStore
-Message MessageCreated MigrationError Migrator MissingSetting Model ModelChanged ModelCost ModelDelta
-ModelDone ModelError ModelProvider ModelRequest ModelRetried ModelSettings NoSettings OnQuestion
+Draft Entry EntryCreated EntryNotFound Event EventBus ForbiddenAddress Found GladosError GladosSettings
+HookTimeout ImagePart InvalidAnswer InvalidInput InvalidSetting Layer Limit Limits MemoryArtifactStore
+MemorySessionStore Message MessageCreated MigrationError Migrator MissingSetting Model ModelChanged ModelCost
+ModelDelta ModelDone ModelError ModelProvider ModelRequest ModelRetried ModelSettings NoSettings OnQuestion
 OpenAISettings OpenRun PermissionDenied PermissionGranted PermissionRefused PermissionRequest
 PermissionRequested PermissionService PermissionsSettings Plugin PluginError PluginRecord PluginsSettings
 Prepare Price Question QuestionAnswered QuestionNotFound RequestError Rights Rule RuleNotFound RuleStore
 RunFinished RunLost RunResult RunStart RunStarted Section ServiceConflict ServiceNotFound Services Session
-SessionBusy SessionCreated SessionDeleted SessionExists SessionIdle SessionNotFound SessionStore
+SessionBusy SessionCreated SessionDeleted SessionEntry SessionExists SessionIdle SessionNotFound SessionStore
 SessionUpdated Setting Settings SlowSubscriber Source Spent Step StoredRule StreamChunk Subscription TextDelta
 TextPart ThinkingDelta ThinkingDone ThinkingPart Tool ToolAborted ToolCall ToolCallDelta ToolCallEnded
 ToolCallPart ToolCallStarted ToolContext ToolError ToolFlags ToolNotFound ToolOutcome ToolProgress ToolResult

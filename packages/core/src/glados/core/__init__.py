@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from glados.core.events import (
         Compacted,
+        EntryCreated,
         Event,
         MessageCreated,
         ModelChanged,
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from glados.core.rule_store import RuleStore, StoredRule
     from glados.core.rules import Rule
     from glados.core.services import Services
+    from glados.core.session_entries import SessionEntry
     from glados.core.session_memory import MemorySessionStore
     from glados.core.sessions import (
         Charge,
@@ -117,9 +119,9 @@ _MODULES = {
     "InvalidSetting MigrationError MissingSetting ModelError PermissionDenied PluginError QuestionAnswered "
     "QuestionNotFound RequestError RuleNotFound RunLost ServiceConflict ServiceNotFound SessionBusy SessionExists "
     "SessionIdle SessionNotFound ToolAborted ToolError ToolNotFound ToolTimeout",
-    "events": "Compacted Event MessageCreated ModelChanged ModelRetried PermissionGranted PermissionRefused "
-    "PermissionRequested RunFinished RunStarted SessionCreated SessionDeleted SessionUpdated StreamChunk "
-    "ToolCallEnded ToolCallStarted ToolProgress",
+    "events": "Compacted EntryCreated Event MessageCreated ModelChanged ModelRetried PermissionGranted "
+    "PermissionRefused PermissionRequested RunFinished RunStarted SessionCreated SessionDeleted SessionUpdated "
+    "StreamChunk ToolCallEnded ToolCallStarted ToolProgress",
     "hookspecs": "hookimpl",
     "limits": "Limits",
     "messages": "ImagePart Message TextPart ThinkingPart ToolCallPart ToolResultPart Usage",
@@ -136,6 +138,7 @@ _MODULES = {
     "rule_store": "RuleStore StoredRule",
     "rules": "Rule",
     "services": "Services",
+    "session_entries": "SessionEntry",
     "session_memory": "MemorySessionStore",
     "sessions": "Charge Draft Entry Found ModelCost OpenRun RunStart Session SessionStore",
     "home": "GladosSettings",
@@ -159,6 +162,7 @@ __all__ = [
     "Conflict",
     "Draft",
     "Entry",
+    "EntryCreated",
     "EntryNotFound",
     "Event",
     "EventBus",
@@ -229,6 +233,7 @@ __all__ = [
     "SessionBusy",
     "SessionCreated",
     "SessionDeleted",
+    "SessionEntry",
     "SessionExists",
     "SessionIdle",
     "SessionNotFound",

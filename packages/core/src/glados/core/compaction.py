@@ -23,6 +23,7 @@ from glados.core.messages import (
     well_formed,
 )
 from glados.core.model import ModelRequest
+from glados.core.session_entries import arranged
 from glados.core.sessions import Entry
 from glados.core.transcripts import transcript
 
@@ -83,7 +84,8 @@ def plan(entries: Sequence[Entry], keep_tokens: int = KEEP_TOKENS) -> Plan | Non
     compaction, kept = _visible(entries)
     messages = [message for _, message in kept]
     behind = _sizes_behind(messages)
-    cuts = list(_cuts(messages))
+    # A plugin's note may stand behind entries that are later than itself, so nothing is cut there.
+    cuts = [cut for cut in _cuts(messages) if kept[cut][0].kind == "message"]
     if not cuts:
         return None
     room = min(keep_tokens * CHARS_PER_TOKEN, behind[0] // 2)
@@ -138,15 +140,13 @@ def history(entries: Sequence[Entry]) -> list[Message]:
 
 
 def _visible(entries: Sequence[Entry]) -> tuple[Entry | None, list[tuple[Entry, Message]]]:
-    """The last compaction, and the messages that it left or that came later."""
+    """The last compaction, and what the model reads of the entries that it left or that came later."""
     compaction = next((entry for entry in reversed(entries) if entry.kind == "compaction"), None)
     payload = _payload(compaction)
     first = 0
     if compaction is not None and payload is not None:
         first = next((entry.seq for entry in entries if entry.id == payload.get("first_kept_id")), compaction.seq)
-    return compaction, [
-        (entry, entry.payload) for entry in entries if entry.seq >= first and isinstance(entry.payload, Message)
-    ]
+    return compaction, arranged([entry for entry in entries if entry.seq >= first] if first else entries)
 
 
 def _payload(compaction: Entry | None) -> dict[str, Any] | None:

@@ -80,6 +80,19 @@ class MessageCreated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EntryCreated(Event):
+    """A plugin wrote an entry of its own down."""
+
+    type = "session:entry"
+    entry_id: str
+    entry: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """The entry's type and data."""
+        return {"id": self.entry_id, "type": self.entry["type"], "data": self.entry["data"]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRequested(Event):
     """A person is asked."""
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from glados.core.bus import EventBus
 from glados.core.errors import RunLost
-from glados.core.events import Event, MessageCreated
-from glados.core.messages import Message
+from glados.core.events import EntryCreated, Event, MessageCreated
+from glados.core.messages import Message, unanswered
+from glados.core.session_entries import shown_message
 from glados.core.sessions import Charge, Draft, Entry, RunStart, Session, SessionStore
 from glados.core.shielding import ended
 from glados.core.taint import Taint
@@ -36,6 +37,7 @@ class Journal:
         self._bus = bus
         self._on_lost = on_lost
         self._owed: tuple[Charge, ...] = ()
+        self._notes: list[Message] = []
         self._n = 0
 
     async def load(self, rebuild: Callable[[Sequence[Entry]], list[Message]]) -> None:
@@ -93,8 +95,23 @@ class Journal:
         self.entries.extend(entries)
         self.taint.read(entries)
         for entry in entries:
-            if isinstance(entry.payload, Message):
-                self.messages.append(entry.payload)
-                # Told here, where no abort comes in between: who counts by seq must not miss what is stored.
-                self.publish(MessageCreated, entry_id=entry.id, message=entry.payload, seq=entry.seq)
+            self._take_in(entry)
         return entries
+
+    def _take_in(self, entry: Entry) -> None:
+        """Let the model read a new entry, and tell it here, where no abort comes in between.
+
+        Who counts by seq must not miss what is stored.
+        """
+        payload = entry.payload
+        if isinstance(payload, Message):
+            self.messages.append(payload)
+            self.publish(MessageCreated, entry_id=entry.id, message=payload, seq=entry.seq)
+        elif entry.kind == "custom" and "type" in payload:
+            note = shown_message(entry)
+            if note is not None:
+                self._notes.append(note)
+            self.publish(EntryCreated, entry_id=entry.id, entry=payload, seq=entry.seq)
+        if self._notes and not unanswered(self.messages):  # nothing may stand between a call and its result
+            self.messages += self._notes
+            self._notes.clear()

@@ -65,6 +65,7 @@ class Run:
             run_child=self._child,
             rights=context.rights,
             tainted=self._journal.taint,
+            branch=lambda: self._journal.entries,
         )
 
     def steer(self, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from glados.core.permissions import PermissionService
 from glados.core.progress import Pace
 from glados.core.questions import Answered, OnQuestion, Question
 from glados.core.rules import CallFields, Rights, Rule
+from glados.core.session_entries import SessionEntry, draft_of
 from glados.core.sessions import Draft, Entry, EntryKind, new_id, timestamp
 from glados.core.tools import PermissionRequest, Tool, ToolContext, ToolFlags, ToolResult
 
@@ -50,6 +51,7 @@ class Scope:
     rights: tuple[Rights, ...] = ()
     tainted: Callable[[], bool] = _never
     asked: dict[str, Question] | None = None  # what was asked by call before the run was resumed
+    branch: Callable[[], Sequence[Entry]] | None = None
 
     def told(self) -> dict[str, Any]:
         """The fields of an event that is told here but not stored."""
@@ -125,6 +127,27 @@ class ScopedHost:
             raise ToolError(f"{ctx.tool_id} needs an agent, which only a call inside a run can have.")
         self.children += 1
         return await self.scope.run_child(agent, prompt, self, ctx.call_id)
+
+    async def append(self, ctx: ToolContext, entry: SessionEntry) -> Entry:
+        """An entry of the plugin whose tool is called, in its session's log."""
+        self._check_open(ctx)
+        if self.scope.record is None:
+            raise _no_session(ctx)
+        tool = self.scope.tools[ctx.tool_id]
+        draft = draft_of(
+            entry,
+            ctx.tool_id.partition(".")[0],
+            self.scope.run_id,
+            max_chars=tool.max_result_chars,
+            untrusted=self.untrusted or tool.untrusted_output,
+        )
+        return await self.scope.record(draft)
+
+    def branch(self, ctx: ToolContext) -> Sequence[Entry]:
+        """The entries of the session that lead to this call."""
+        if self.scope.branch is None:
+            raise _no_session(ctx)
+        return self.scope.branch()
 
     def tainted(self) -> bool:
         """Whether untrusted content may stand behind what is asked for: in the session, or read by this very call."""
@@ -207,6 +230,10 @@ class ScopedHost:
 def refusal(tool_id: str, why: str) -> PermissionDenied:
     """The error of a call to which somebody said no."""
     return PermissionDenied(f"{tool_id} was not allowed: {why}.", tool=tool_id)
+
+
+def _no_session(ctx: ToolContext) -> ToolError:
+    return ToolError(f"{ctx.tool_id} needs a session, which only a call inside a run has.", tool=ctx.tool_id)
 
 
 def _nobody_there(tool_id: str, why: str) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from glados.core.errors import GladosError, PluginError, ToolError
 from glados.core.notices import Note, Truncation
+from glados.core.session_entries import SessionEntry, SessionLog
+from glados.core.sessions import Entry
 from glados.core.signatures import Wrapped, read_signature
 
 if TYPE_CHECKING:
@@ -66,6 +68,10 @@ class ToolHost(Protocol):
 
     def mark_untrusted(self) -> None: ...
 
+    async def append(self, ctx: ToolContext, entry: SessionEntry) -> Entry: ...
+
+    def branch(self, ctx: ToolContext) -> Sequence[Entry]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
@@ -77,6 +83,11 @@ class ToolContext:
     run_id: str | None
     services: Services
     host: ToolHost
+
+    @property
+    def session(self) -> SessionLog:
+        """The log of the session; only a call inside a run has one."""
+        return SessionLog(partial(self.host.append, self), partial(self.host.branch, self))
 
     async def progress(self, message: str, *, done: float | None = None, total: float | None = None) -> None:
         """Tell whoever watches how far the call is."""
