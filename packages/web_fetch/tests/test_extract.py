@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from glados.web_fetch.extract import main_content
+from glados.web_fetch.hidden import remove_hidden
 from glados.web_fetch.html import parse_html
 
 WORDS = "The tide came in at noon, slowly at first, and the boats in the harbour began to lift from the mud. "
@@ -19,7 +22,9 @@ NOISY = f"""<!doctype html><title>Tides</title><body>
 
 
 def content(page: str) -> str | None:
-    node = main_content(parse_html(page))
+    tree = parse_html(page)
+    remove_hidden(tree)
+    node = main_content(tree)
     return None if node is None else " ".join(node.text(separator=" ").split())
 
 
@@ -39,3 +44,26 @@ def test_ac2_6_a_page_with_too_little_text_is_left_whole() -> None:
         before = tree.html
         assert main_content(tree) is None
         assert tree.html == before
+
+
+def test_a_section_stays_though_its_heading_sounds_like_clutter() -> None:
+    page = f"<article><p>{WORDS * 2}</p><div id=share-a-boat><p>{WORDS * 3}</p></div><p>{WORDS}</p></article>"
+    assert str(content(page)).count("slowly at first") == 6
+
+
+def test_text_beside_the_first_part_of_the_content_is_joined() -> None:
+    page = f"<div><div><p>{WORDS * 4}</p><p>{WORDS * 4}</p></div><div><p>second {WORDS * 3}</p></div></div>"
+    assert "second" in str(content(page))
+
+
+@pytest.mark.parametrize(
+    "tag", ["div", "ul><li", "b", "article", "table><tr><td", "div class=header", "section hidden-x"]
+)
+def test_nesting_has_no_limit(tag: str) -> None:
+    text = content(f"<{tag}>" * 3000 + f"<p>{WORDS * 10}</p>")
+    assert text is None or "slowly at first" in text
+
+
+def test_a_page_of_more_nodes_than_anybody_reads_is_left_whole() -> None:
+    tree = parse_html("".join(f"<p><b x={number}>" for number in range(1100)))
+    assert main_content(tree) is None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from glados.web_fetch.outline import Outline
 
-_ALWAYS = ("aside", "input")
 _LISTS = ("ul", "ol", "dl")
 _JUDGED = frozenset(("div", "section", "table", "form", "fieldset", "header", *_LISTS))
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -29,8 +28,10 @@ def clutter(outline: Outline, root: int, known: Sequence[int] = ()) -> Iterator[
 
 def _is_clutter(outline: Outline, index: int, root: int) -> bool:
     tag = outline.tags[index]
-    if tag in _ALWAYS:
+    if tag == "input":
         return True
+    if tag == "aside":
+        return not _is_note(outline, index)
     if tag not in _JUDGED:
         return False
     density = outline.link_density(index)
@@ -40,6 +41,11 @@ def _is_clutter(outline: Outline, index: int, root: int) -> bool:
     if outline.commas[index] >= MANY_COMMAS or (share > SUBSTANTIAL and density < 0.2):
         return False
     return _has_odd_parts(outline, index, density)
+
+
+def _is_note(outline: Outline, index: int) -> bool:
+    """Whether an aside is an aside of the author: words, and nothing that leads away."""
+    return outline.weights[index] >= 0 and outline.link_density(index) < 0.1 and not outline.count(index, *_HEADINGS)
 
 
 def _has_odd_parts(outline: Outline, index: int, density: float) -> bool:

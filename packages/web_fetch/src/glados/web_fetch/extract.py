@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from glados.web_fetch.clutter import clutter
 from glados.web_fetch.outliner import draw
-from glados.web_fetch.scores import best, scores
+from glados.web_fetch.scores import MIN_PARAGRAPH, best, scores
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from glados.web_fetch.outline import Outline
 
-ENOUGH, LEAST = 500, 140
+ENOUGH, LEAST, COVERED = 500, 140, 0.2
 _SENTENCE_ENDS = (".", "!", "?", "。", "\uff01", "\uff1f")
 
 
@@ -33,13 +34,9 @@ def main_content(tree: LexborHTMLParser) -> LexborNode | None:
 
     None, and the tree as it was, if too little is found: then the whole page is the content. Remove hidden nodes first.
     """
-    found = _found(tree, leave_out=True)
-    if found is None or found.length < ENOUGH:
-        # What calls itself a comment or a header may be all that there is.
-        with_all = _found(tree, leave_out=False)
-        if found is None or (with_all is not None and with_all.length > 1.5 * found.length):
-            found = with_all
-    if found is None or found.length < LEAST:
+    outline = draw(tree, leave_out=True)
+    found = _chosen(tree, outline) if outline is not None else None
+    if found is None:
         return None
     for node in found.outline.beside:
         node.decompose(recursive=False)
@@ -48,16 +45,47 @@ def main_content(tree: LexborHTMLParser) -> LexborNode | None:
     return found.outline.nodes[found.root]
 
 
-def _found(tree: LexborHTMLParser, *, leave_out: bool) -> _Found | None:
-    outline = draw(tree, leave_out=leave_out)
-    if outline is None:
-        return None
-    scored = scores(outline)
-    if not scored:
-        return None
-    root, strangers = _joined(outline, scored, best(outline, scored))
+def _chosen(tree: LexborHTMLParser, outline: Outline) -> _Found | None:
+    found = _scored(outline)
+    length = 0 if found is None else found.length
+    if found is not None and length >= ENOUGH and length >= COVERED * outline.plain_text(0):
+        return found
+    if outline.plain_text(0) >= max(ENOUGH, 3 * length):
+        # Text in many small parts, such as a table or a list: all of it is the content.
+        return _whole(outline)
+    if length < ENOUGH:
+        # What calls itself a comment or a header may be all that there is.
+        everything = draw(tree, leave_out=False)
+        other = None if everything is None else _scored(everything)
+        if other is not None and other.length >= max(LEAST, 1.5 * length, 2 * outline.plain_text(0)):
+            return other
+    if length >= LEAST:
+        return found
+    return _marked(outline) or (_whole(outline) if outline.plain_text(0) >= LEAST else None)
+
+
+def _whole(outline: Outline) -> _Found:
+    """All that is not beside the content."""
+    return _Found(outline, 0, [], outline.text[0])
+
+
+def _marked(outline: Outline) -> _Found | None:
+    """The place that the page itself marks as its main part."""
+    for tag in ("main", "article"):
+        places = outline.places(tag)
+        if len(places) == 1 and outline.plain_text(places[0]) >= MIN_PARAGRAPH:
+            return _freed(outline, places[0])
+    return None
+
+
+def _freed(outline: Outline, root: int, strangers: Sequence[int] = ()) -> _Found:
     removed = list(clutter(outline, root, strangers))
     return _Found(outline, root, removed, outline.text[root] - sum(outline.text[index] for index in removed))
+
+
+def _scored(outline: Outline) -> _Found | None:
+    found = scores(outline)
+    return _freed(outline, *_joined(outline, found, best(outline, found))) if found else None
 
 
 def _joined(outline: Outline, scored: dict[int, float], top: int) -> tuple[int, list[int]]:
@@ -74,12 +102,27 @@ def _joined(outline: Outline, scored: dict[int, float], top: int) -> tuple[int, 
         is_twin = bool(classes) and outline.nodes[index].attributes.get("class") == classes
         if scored.get(index, 0.0) + bonus * is_twin >= max(10, bonus) or _continues(outline, index, top):
             is_joined = True
-        else:
+        elif parent == 0 or not _is_harmless(outline, index):
             strangers.append(index)
     return (parent, strangers) if is_joined else (top, [])
 
 
+def _is_title(outline: Outline, index: int) -> bool:
+    """A heading of the page that stands above the content."""
+    is_one = outline.tags[index] == "h1" or outline.count(index, "h1") == 1
+    return is_one and outline.text[index] < 300 and outline.link_density(index) < 0.2
+
+
+def _is_harmless(outline: Outline, index: int) -> bool:
+    """A small part without links that the page does not speak against."""
+    if outline.tags[index] == "aside" or outline.weights[index] < 0:
+        return False
+    return outline.links[index] == 0 and not outline.count(index, "input")
+
+
 def _continues(outline: Outline, index: int, top: int) -> bool:
+    if index < top and _is_title(outline, index):
+        return True
     length, density = outline.text[index], outline.link_density(index)
     if length > 0.2 * outline.text[top] and density < 0.2:
         return True

@@ -20,6 +20,7 @@ _NEVER_SHOWN = (
 )
 _MAYBE_HIDDEN = "[hidden],[style],[aria-hidden=true i]"
 _SUBSTANCE = "main,article,h1,[role=main]"
+_ICONS = frozenset(("a", "b", "em", "i", "img", "path", "small", "span", "sup", "svg", "use"))
 
 
 def remove_hidden(tree: LexborHTMLParser) -> None:
@@ -34,15 +35,23 @@ def remove_hidden(tree: LexborHTMLParser) -> None:
             _remove_fallback(node)
         elif tag != "title" or not _is_of_page(node):
             node.decompose(recursive=False)
-    maybe_hidden = [(node, node.attributes) for node in tree.css(_MAYBE_HIDDEN)]
-    # Sites mark all of a page `aria-hidden` while a banner is open.
-    seen = (
-        ids_around(tree, _SUBSTANCE)
-        if any("aria-hidden" in attributes for _, attributes in maybe_hidden)
-        else set[int]()
-    )
-    for node, attributes in maybe_hidden:
-        if node.tag not in ("html", "body") and _is_hidden(node, attributes, seen):
+    marked = list["LexborNode"]()
+    for node in tree.css(_MAYBE_HIDDEN):
+        if node.tag in ("html", "body"):
+            continue
+        attributes = node.attributes
+        if _is_hidden(attributes):
+            node.decompose(recursive=False)
+        elif (attributes.get("aria-hidden") or "").lower() == "true":
+            marked.append(node)
+    _remove_marked(tree, marked)
+
+
+def _remove_marked(tree: LexborHTMLParser, marked: list[LexborNode]) -> None:
+    """Take out what screen readers skip, but not the page itself: sites mark it too, while a banner is open."""
+    seen = ids_around(tree, _SUBSTANCE) if any(node.tag not in _ICONS for node in marked) else set[int]()
+    for node in marked:
+        if node.mem_id not in seen:
             node.decompose(recursive=False)
 
 
@@ -82,13 +91,11 @@ def _remove_fallback(media: LexborNode) -> None:
         child = following
 
 
-def _is_hidden(node: LexborNode, attributes: dict[str, str | None], substance: set[int]) -> bool:
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
     if "hidden" in attributes and (attributes["hidden"] or "").lower() != "until-found":
         return True
     style = attributes.get("style")
-    if style and hides(style):
-        return True
-    return (attributes.get("aria-hidden") or "").lower() == "true" and node.mem_id not in substance
+    return bool(style) and hides(style)
 
 
 # Most styles hide nothing, and none of these is in them.

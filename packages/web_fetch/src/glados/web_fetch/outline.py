@@ -34,7 +34,7 @@ class Outline:
     """What the names of classes and ids say for or against the element."""
     beside: list[LexborNode] = field(default_factory=list["LexborNode"])
     """What was left out, because it says itself that it is not the content."""
-    _positions: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    _places: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     def children(self, index: int) -> Iterator[int]:
         """The elements directly below one."""
@@ -47,12 +47,16 @@ class Outline:
         """How many elements of these tags stand inside."""
         found, end = 0, self.ends[index]
         for tag in tags:
-            positions = self._positions.get(tag)
-            if positions is None:
-                positions = [position for position, other in enumerate(self.tags) if other == tag]
-                self._positions[tag] = positions
-            found += bisect_left(positions, end) - bisect_left(positions, index + 1)
+            places = self.places(tag)
+            found += bisect_left(places, end) - bisect_left(places, index + 1)
         return found
+
+    def places(self, tag: str) -> list[int]:
+        """All elements of a tag."""
+        places = self._places.get(tag)
+        if places is None:
+            places = self._places[tag] = [place for place, other in enumerate(self.tags) if other == tag]
+        return places
 
     def link_density(self, index: int) -> float:
         """The share of the text that is text of links."""

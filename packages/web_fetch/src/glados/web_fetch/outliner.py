@@ -115,17 +115,23 @@ class _Outliner:
             self.outline.beside.append(node)
             return None
         attributes = node.attributes
+        if tag == "a":
+            return self._enter_link(attributes.get("href"))
         weight = 0
         if attributes:
-            if tag == "a":
-                self._link_starts.append(self._text)
-                return _IN_PAGE_LINK if (attributes.get("href") or "").startswith("#") else _LINK
             said = hint(attributes.get("class") or "", attributes.get("id") or "", attributes.get("role") or "")
             if said.is_beside and self._leave_out and tag not in _KEPT and node.mem_id not in self._around_titles:
                 self.outline.beside.append(node)
                 return None
-            weight = said.weight
+            # Where nothing is left out, no name speaks against an element either.
+            weight = said.weight if self._leave_out else max(said.weight, 0)
         return self._add(node, tag, weight)
+
+    def _enter_link(self, href: str | None) -> int:
+        if href is None:
+            return _INSIDE_LINE
+        self._link_starts.append(self._text)
+        return _IN_PAGE_LINK if href.startswith("#") else _LINK
 
     def _add(self, node: LexborNode, tag: str, weight: int) -> int:
         outline = self.outline

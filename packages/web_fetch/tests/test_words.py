@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from glados.web_fetch.words import hint
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("sidebar", "", ""),
+        ("", "comments", ""),
+        ("ad", "", ""),
+        ("Site-Header", "", ""),
+        ("", "", "navigation"),
+        ("cookie-bar", "", ""),
+    ],
+)
+def test_names_of_what_is_beside_the_content(names: tuple[str, str, str]) -> None:
+    assert hint(*names).is_beside
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("", "", ""),
+        ("shadow", "", ""),
+        ("main-content with-sidebar", "", ""),
+        ("gradient", "reading", ""),
+        ("", "", "main"),
+    ],
+)
+def test_names_of_content_and_of_nothing(names: tuple[str, str, str]) -> None:
+    assert not hint(*names).is_beside
+
+
+def test_classes_and_ids_weigh_for_and_against() -> None:
+    assert hint("article", "", "").weight == 25
+    assert hint("article", "main", "").weight == 50
+    assert hint("widget", "promo", "").weight == -50
+    assert hint("article widget", "", "").weight == 0
+
+
+def test_an_id_that_is_a_heading_says_nothing() -> None:
+    assert hint("", "share-a-comment-with-the-sidebar", "") == hint("", "", "")
