@@ -82,5 +82,6 @@ $(WHEELS): constraints.txt | $(READY)
 $(PEERS): benchmarks/peers/requirements.txt
 	@echo "Preparing .venv-bench"
 	@$(PYTHON) -m venv --clear .venv-bench && echo '*' > .venv-bench/.gitignore && \
+	.venv-bench/bin/python -m pip --disable-pip-version-check --quiet install -c constraints.txt pip && \
 	.venv-bench/bin/python -m pip --disable-pip-version-check --quiet install -r $< && touch $@ || \
 	{ rm -rf .venv-bench; echo "The environment of the peers could not be made: they are left out." >&2; }

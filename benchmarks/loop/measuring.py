@@ -36,10 +36,16 @@ class Stopped(Exception):
 
 
 class Process:
-    """A contender that waits for commands."""
+    """A contender that waits for commands; `host` is the module that runs it, with an argument such as a URL."""
 
-    def __init__(self, contender: Contender, url: str, environment: dict[str, str]) -> None:
-        command = [str(contender.python), "-m", "benchmarks.loop.contender", f"benchmarks.{contender.module}", url]
+    def __init__(
+        self,
+        contender: Contender,
+        argument: str,
+        environment: dict[str, str],
+        host: str = "benchmarks.loop.contender",
+    ) -> None:
+        command = [str(contender.python), "-m", host, f"benchmarks.{contender.module}", argument]
         self._name = contender.name
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 # closed by stop
         self._process = subprocess.Popen(
@@ -52,14 +58,18 @@ class Process:
             env=environment,
         )
 
-    def ready(self) -> None:
-        """Wait until it has imported and warmed up what it needs."""
-        self._answer()
+    def ready(self) -> Any:
+        """Wait until it has imported and warmed up what it needs; gives what it says of itself."""
+        return self._answer().get("value")
 
     def measure(self, kind: Kind, amount: int) -> float:
         """One measurement: CPU seconds, or bytes for each run that waits."""
+        return self.ask(kind=kind, amount=amount)
+
+    def ask(self, **command: Any) -> Any:
+        """The answer to a command."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"kind": kind, "amount": amount}) + "\n")
+        self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
         return self._answer()["value"]
 
