@@ -20,11 +20,14 @@ from typing import Any
 import click
 import pytest
 
-from glados.core import Plugin, Services, hookimpl, hookspecs
+from glados.core import Plugin, Services, ToolError, hookimpl, hookspecs
 from glados.core.plugins import HOOKS
+from glados.core.settings import env_names
 from glados.core.testing import AppFactory
 from glados.server.cli.root import root
 from glados.server.cli.scaffold import LAYOUT, write_package
+from glados.web_fetch import FetchResult, WebFetchSettings, errors
+from glados.web_fetch.tools.fetch import FetchInput
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
@@ -277,6 +280,14 @@ def test_the_documents_speak_of_what_exists() -> None:
     for document in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         for path in re.findall(r"`((?:packages|docs|tests|examples|config)/[\w./-]+)`", document.read_text("utf-8")):
             assert (ROOT / path).exists(), f"{name(document)} names {path}"
+
+
+def test_the_page_about_fetching_has_every_error_setting_and_field() -> None:
+    text = (ROOT / "docs" / "web-fetch.md").read_text(encoding="utf-8")
+    codes = [kind.code for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ToolError)]
+    named = {*codes, *env_names("web_fetch", WebFetchSettings), *FetchResult.model_fields, *FetchInput.model_fields}
+    optional = {ToolError.code, "WEB_FETCH_ENABLED"}
+    assert [name for name in sorted(named - optional) if f"`{name}`" not in text] == []
 
 
 def module_line(path: Path, exported: dict[str, list[str]], indent: str) -> Iterator[str]:

@@ -125,6 +125,22 @@ async def test_what_the_server_wants_not_stored_is_not(
     assert "if-none-match" not in site.requests[1].headers
 
 
+async def test_a_copy_that_the_server_wants_stored_no_longer_is_given_once_more(
+    fetches: WebFetchService, serve: Serve, reply: Reply, clock: Clock
+) -> None:
+    def answer(request: Request) -> bytes:
+        if "if-none-match" in request.headers:
+            return b"HTTP/1.1 304 Not Modified\r\nCache-Control: no-store\r\n\r\n"
+        return reply("<p>x</p>", headers=[("ETag", '"1"')])
+
+    site = await serve(answer)
+    cached = []
+    for _ in range(3):
+        cached.append((await fetches.fetch(address(site))).cached)
+        clock.now += 301
+    assert cached == [False, True, False]
+
+
 async def test_the_cache_can_be_turned_off(
     database: DatabaseService, service: MakeService, resolver: FakeResolver, serve: Serve, reply: Reply
 ) -> None:

@@ -142,6 +142,10 @@ async def test_what_cannot_be_right_is_refused_before_anybody_is_asked(open_app:
         ("web-fetch.fetch", {"url": "https://good.test/", "max_characters": 0}, InvalidInput),
         ("web-fetch.fetch", {"url": "https://good.test/", "max_characters": 1_000_001}, InvalidInput),
         ("web-fetch.fetch", {"url": "https://good.test/", "maxCharacters": 5}, InvalidInput),
+        ("web-fetch.fetch", {"url": "https://good.test/", "offset": -1}, InvalidInput),
+        ("web-fetch.fetch", {"url": "https://good.test/", "offset": 1_000_000_001}, InvalidInput),
+        ("web-fetch.fetch", {"url": "https://good.test/", "content": "article"}, InvalidInput),
+        ("web-fetch.fetch", {"url": "https://good.test/", "refresh": "perhaps"}, InvalidInput),
     ):
         with pytest.raises(error):
             await app.call(tool, input, on_question=never)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from glados.web_fetch.errors import RobotsDisallowed, RobotsUnreachable
+from glados.web_fetch.errors import AddressNotAllowed, DnsFailed, RobotsDisallowed, RobotsUnreachable
 from glados.web_fetch.robots import KEPT_FOR, MAX_BYTES, MAX_SITES, Robots, may_fetch, parse_robots
 from glados.web_fetch.urls import Url, parse_url
 
@@ -161,6 +161,13 @@ async def test_a_site_that_cannot_be_asked_allows_nothing_and_is_asked_again(
             await client.get(f"http://good.test:{site.port}/")
         assert len(site.requests) > before
     assert {request.target for request in site.requests} == {"/robots.txt"}
+
+
+async def test_a_host_that_cannot_be_reached_at_all_is_told_as_such(fetcher: type[Fetcher]) -> None:
+    names = {"good.test": ["10.0.0.1"]}
+    for client, error in ((fetcher({}), DnsFailed), (fetcher(names), AddressNotAllowed)):
+        with pytest.raises(error):
+            await Site(client).get("http://good.test/")
 
 
 async def test_a_site_that_never_answers_has_a_share_of_the_time(serve: Serve, fetcher: type[Fetcher]) -> None:

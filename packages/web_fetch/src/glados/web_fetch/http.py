@@ -207,7 +207,7 @@ class HttpClient:
             if status in REDIRECTS and "location" in headers:
                 return redirect_target(url, headers["location"])
             if status == NOT_MODIFIED and ask.known is not None and ask.known.url == url:
-                return Response(hops, status)
+                return Response(hops, status, may_be_stored=_may_be_stored(headers))
             if not 200 <= status < 300:
                 raise HttpStatus(str(url), status, reason_of(response))
             media = parse_media(headers.get("content-type", [""])[-1])

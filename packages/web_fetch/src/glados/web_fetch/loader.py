@@ -57,13 +57,13 @@ class Loader:
         known = None if kept is None else kept.validators
         response = await self._get(key.url, Ask(ACCEPT_MARKDOWN if wants_markdown else ACCEPT, known))
         if kept is not None and response.status == NOT_MODIFIED:
-            return replace(kept, hops=response.hops)
+            return replace(kept, hops=response.hops, may_be_stored=response.may_be_stored)
         page = await self._convert(response, key)
         if wants_markdown and page.alternate is not None:
             alternate = await self._alternate(page.alternate, response, key)
             if alternate is not None:
                 # The server's word on the page that was asked for says nothing about this one: next time all is asked.
-                text = replace(page, text=alternate[1].text)
+                text = replace(alternate[1], title=page.title, published=page.published)
                 return replace(_snapshot(alternate[0], text), validators=None)
         return _snapshot(response, page)
 
@@ -71,7 +71,8 @@ class Loader:
         """The Markdown version that a page names; whatever is wrong with it, the page itself is there."""
         try:
             url = join_url(response.url, address)
-            if url == response.url or url.host != response.url.host or url.scheme != response.url.scheme:
+            is_downgrade = response.url.scheme == "https" and url.scheme != "https"
+            if url == response.url or url.host != response.url.host or is_downgrade:
                 return None
             async with asyncio.timeout(min(ALTERNATE_TIMEOUT, self._settings.timeout / 3)):
                 found = await self._get(url, Ask(ACCEPT_MARKDOWN, reads=lambda media: media.name in _MARKDOWN))

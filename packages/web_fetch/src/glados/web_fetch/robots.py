@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from glados.core import ToolError
-from glados.web_fetch.errors import HttpStatus, RobotsDisallowed, RobotsUnreachable
+from glados.web_fetch.errors import (
+    AddressNotAllowed,
+    DnsFailed,
+    HttpStatus,
+    PortNotAllowed,
+    ProxyFailed,
+    RobotsDisallowed,
+    RobotsUnreachable,
+    TlsFailed,
+)
 from glados.web_fetch.http import Admit, Ask, HttpClient
 from glados.web_fetch.urls import Url
 
@@ -119,6 +128,10 @@ class Robots:
             if 400 <= error.status < 500:
                 return ()
             raise RobotsUnreachable(str(page), page.host.name, f"answered {error.status}") from error
+        except (DnsFailed, AddressNotAllowed, PortNotAllowed, ProxyFailed, TlsFailed) as error:
+            if error.data["domain"] == page.host.name:  # the page itself would meet the same, and that says more
+                raise
+            raise RobotsUnreachable(str(page), page.host.name, error.code) from error
         except (ToolError, TimeoutError) as error:
             reason = error.code if isinstance(error, ToolError) else "timeout"
             raise RobotsUnreachable(str(page), page.host.name, reason) from error

@@ -113,7 +113,7 @@ class WebFetchSettings(BaseModel):
         ge=0,
         le=86_400,
         allow_inf_nan=False,
-        description="How many seconds a page is answered from the cache before its server is asked again; 0: never.",
+        description="For how many seconds a page is kept before its server is asked again; 0 turns the cache off.",
     )
     cache_max_bytes: int = Field(
         default=50_000_000,
