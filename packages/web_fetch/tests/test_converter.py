@@ -52,7 +52,7 @@ def waiting(converter: Converter) -> list[ConversionProcess]:
 
 async def test_a_page_is_converted_in_another_process(converter: Open) -> None:
     one = converter()
-    assert await one.convert(page("<title>T</title><h1>Käse</h1>"), "markdown", "page") == Page("T\n\n# Käse", "T")
+    assert await one.convert(page("<title>T</title><h1>Käse</h1>"), "markdown", "page") == Page("# Käse", "T")
     (process,) = waiting(one)
     assert process.pid != os.getpid()
     assert process.is_alive

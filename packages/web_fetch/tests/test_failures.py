@@ -78,7 +78,7 @@ def replies(reply: Reply, redirect: Reply) -> dict[str, bytes]:
         "/bomb": reply(gzip.compress(b"\0" * 20_000_000), headers=[packed]),
         "/gzip": reply(gzip.compress(b"<p>words</p>" * 99)[:-20], headers=[packed]),
         "/brotli": reply(b"x", headers=[("Content-Encoding", "br")]),
-        "/deep": reply("<b x=1>" * 60_000 + "<p>" * 60_000),
+        "/deep": reply("<div>" * 100_000),
     }
 
 

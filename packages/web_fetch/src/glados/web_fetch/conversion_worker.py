@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import resource
-import signal
 import sys
 import traceback
 from pathlib import Path
@@ -16,7 +15,9 @@ from typing import Any, BinaryIO
 
 from selectolax.lexbor import SelectolaxError
 
+from glados.web_fetch import cpu_limit
 from glados.web_fetch.convert import convert
+from glados.web_fetch.cpu_limit import OutOfTime
 from glados.web_fetch.errors import UnsupportedType
 from glados.web_fetch.frames import LENGTHS, READY, packed, parse_header
 from glados.web_fetch.media import Media
@@ -33,10 +34,10 @@ def main(seconds: float, memory: int) -> None:
     replies.flush()
     is_spent = False
     while not is_spent and (frame := read_frame(requests)) is not None:
-        signal.setitimer(signal.ITIMER_PROF, seconds)
+        cpu_limit.start(seconds)
         header, body = answer(*frame)
         gc.collect()
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        cpu_limit.start(0)
         is_spent = mapped_memory() > memory // 2
         for piece in packed({**header, "last": is_spent}, body):
             replies.write(piece)
@@ -48,9 +49,7 @@ def limit_process(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    # Whoever started this process may have ignored or blocked the signal, and children inherit that.
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+    cpu_limit.prepare()
     # A tree has no cycles: collecting in the middle of a page only walks over it again and again.
     gc.freeze()
     gc.disable()
@@ -82,8 +81,8 @@ def answer(header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         page = convert(source, header["mode"], header["content"])
     except UnsupportedType:
         return {"error": UnsupportedType.code}, b""
-    except (MemoryError, SelectolaxError):  # the parser's only error: it was given no more memory
-        return {"error": "memory"}, b""
+    except (MemoryError, SelectolaxError, OutOfTime):  # the parser fails only where it is given no more memory
+        return {"error": "limit"}, b""
     except Exception:
         return {"error": "failure"}, traceback.format_exc(limit=-5).encode("utf-8", "replace")
     told = {name: getattr(page, name) for name in ("title", "published", "alternate", "removed", "replaced")}

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING
 
 from glados.web_fetch.characters import seen
 from glados.web_fetch.charset import decode
+from glados.web_fetch.cpu_limit import OutOfTime, warned
 from glados.web_fetch.errors import UnsupportedType
-from glados.web_fetch.feed_text import feed_links, feed_markdown
+from glados.web_fetch.extract import main_content
+from glados.web_fetch.feed_text import feed_links, feed_markdown, plain_line
 from glados.web_fetch.feeds import Feed, parse_feed, root_name
-from glados.web_fetch.html import page_text, parse_html, plain_line
+from glados.web_fetch.hidden import remove_hidden
+from glados.web_fetch.html import parse_html
 from glados.web_fetch.json_text import formatted_json
 from glados.web_fetch.links import Link, page_links
 from glados.web_fetch.markdown import TooMuch, to_markdown
 from glados.web_fetch.media import sniffed_kind
-from glados.web_fetch.metadata import page_title
+from glados.web_fetch.metadata import markdown_alternate, page_published, page_title
 from glados.web_fetch.pages import Content, Page, Source
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from glados.web_fetch.settings import Mode
 
@@ -55,12 +58,23 @@ def _seen(page: Page) -> Page:
 
 def _page(html: str, mode: Mode, content: Content, url: str) -> Page:
     if mode == "html":
-        return Page(html, page_title(parse_html(html[:HEAD])))
+        return _described(parse_html(html[:HEAD]), html, url)
     tree = parse_html(html)
-    page = Page("", page_title(tree))
+    page = _described(tree, "", url)
+    remove_hidden(tree)
     if mode == "links":
         return _links(page, page_links(tree, url))
-    return replace(page, text=_tree_markdown(tree))
+    try:
+        with warned():
+            main = main_content(tree) if content == "main" else None
+            return replace(page, text=_node_markdown(main or tree.body or tree.root))
+    except OutOfTime:
+        return replace(page, text=_words(tree.body))
+
+
+def _described(tree: LexborHTMLParser, text: str, url: str) -> Page:
+    """A page with what it says of itself; much of that is not shown, so it is asked before hidden nodes are removed."""
+    return Page(text, page_title(tree), page_published(tree), markdown_alternate(tree, url))
 
 
 def _xml(text: str, mode: Mode, content: Content, source: Source) -> Page:
@@ -95,14 +109,19 @@ def _links(page: Page, links: list[Link]) -> Page:
 
 
 def _markdown(html: str) -> str:
-    return _tree_markdown(parse_html(html))
+    """A bit of HTML as Markdown."""
+    tree = parse_html(html)
+    remove_hidden(tree)
+    return _node_markdown(tree.body)
 
 
-def _tree_markdown(tree: LexborHTMLParser) -> str:
-    """A page as Markdown; its words alone where Markdown would take too long."""
-    if tree.root is None:
-        return ""
+def _node_markdown(root: LexborNode | None) -> str:
+    """All that is in a node as Markdown; its words alone where Markdown would take too long."""
     try:
-        return to_markdown(tree.root)
+        return "" if root is None else to_markdown(root)
     except TooMuch:
-        return page_text(tree)
+        return _words(root)
+
+
+def _words(root: LexborNode | None) -> str:
+    return "" if root is None else root.text(separator="\n", strip=True)

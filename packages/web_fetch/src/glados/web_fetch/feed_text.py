@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from glados.web_fetch.feeds import Entry, Feed
-from glados.web_fetch.html import plain_line
+from glados.web_fetch.hidden import remove_hidden
+from glados.web_fetch.html import parse_html
 from glados.web_fetch.links import Link
 
 Markdown = Callable[[str], str]
@@ -24,10 +25,19 @@ def feed_links(feed: Feed) -> list[Link]:
     return [{"text": plain_line(entry.title), "href": entry.link} for entry in feed.entries if entry.link]
 
 
+def plain_line(html: str) -> str:
+    """A bit of HTML as words in one line."""
+    if "<" not in html and "&" not in html:
+        return " ".join(html.split())
+    tree = parse_html(html)
+    remove_hidden(tree)
+    return " ".join(tree.body.text().split()) if tree.body is not None else ""
+
+
 def _parts(heading: str, entry: Entry, markdown: Markdown) -> Iterator[str]:
     title = plain_line(entry.title) or entry.link or "Untitled"
     yield f"{heading} [{title}]({entry.link})" if entry.link else f"{heading} {title}"
     if entry.date:
         yield " ".join(entry.date.split())
-    if body := markdown(entry.body):
+    if entry.body and (body := markdown(entry.body)):
         yield body
