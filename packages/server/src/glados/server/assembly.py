@@ -15,6 +15,10 @@ def open_app(
     extra: Callable[[Services], None] | None = None,
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    recovers: bool = False,
 ) -> AbstractAsyncContextManager[App]:
-    """Open the app with every installed plugin; `extra` registers services before the plugins are set up."""
-    return App.open(layers=layers, environ=environ, services=extra, settings=overrides)
+    """Open the app with every installed plugin; `extra` registers services before the plugins are set up.
+
+    One that `recovers` lets runs go on that a dead process has left.
+    """
+    return App.open(layers=layers, environ=environ, services=extra, settings=overrides, recovers=recovers)

@@ -40,9 +40,11 @@ class Application:
         self.settings = Settings(self._layers, None, self._overrides)
         logs.configure(self._log_level(quiet=quiet), debug=invocation.debug)
 
-    def open(self, extra: Callable[[Services], None] | None = None) -> AbstractAsyncContextManager[App]:
+    def open(
+        self, extra: Callable[[Services], None] | None = None, *, recovers: bool = False
+    ) -> AbstractAsyncContextManager[App]:
         """Start the plugins; they are stopped when the block ends."""
-        return open_app(self._layers, extra=extra, overrides=self._overrides)
+        return open_app(self._layers, extra=extra, overrides=self._overrides, recovers=recovers)
 
     def run(self, work: Callable[[App], Awaitable[T]]) -> T:
         """Open the app, do the work, and give its result."""

@@ -43,4 +43,4 @@ def command(host: str | None, port: int | None) -> None:
         except BrokenPipeError:  # `glados serve | head -1`: the daemon serves on
             drop_stdout()
 
-    asyncio.run(serve(settings, application.open, announced))
+    asyncio.run(serve(settings, lambda extra: application.open(extra, recovers=True), announced))
