@@ -6,11 +6,26 @@ import asyncio
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import click
 from pydantic import BaseModel, Field, SecretStr
 
-from glados.core import CommandContext, Plugin, Prepare, ToolContext, ToolError, hookimpl, tool
+from glados.core import (
+    CommandContext,
+    MemorySessionStore,
+    Plugin,
+    Prepare,
+    Services,
+    SessionStore,
+    ToolContext,
+    ToolError,
+    hookimpl,
+    tool,
+)
+from glados.core.exports import json_lines
+from glados.core.imports import LogReader
 
 print("printed at import")
 
@@ -19,6 +34,7 @@ class ProbeSettings(BaseModel):
     """What the tests set."""
 
     level: int = Field(default=1, description="A number.")
+    sessions: Path | None = Field(default=None, description="A file that keeps sessions from one command to the next.")
     secret: SecretStr | None = Field(default=None, description="A secret.")
 
 
@@ -69,9 +85,23 @@ class ProbePlugin(Plugin[ProbeSettings]):
 
     id = "probe"
 
+    store = MemorySessionStore()
+
     @hookimpl
-    async def setup(self) -> None:
+    async def setup(self, services: Services) -> None:
         print("printed at setup")
+        if self.settings.sessions is not None:
+            services.provide(SessionStore, lambda: self.store, replace=True)
+            lines = self.settings.sessions.read_bytes().splitlines() if self.settings.sessions.exists() else []
+            for log in LogReader().read(lines) if lines else ():
+                await self.store.restore(replace(log.session, tainted=False), log.entries)
+
+    @hookimpl
+    async def teardown(self) -> None:
+        if self.settings.sessions is not None:
+            roots = reversed(await self.store.list(limit=1000, roots=True))
+            lines = [line for session in roots async for line in json_lines(self.store, session)]
+            self.settings.sessions.write_text("".join(lines), encoding="utf-8")
 
     @hookimpl
     async def prepare(self, prepare: Prepare) -> None:

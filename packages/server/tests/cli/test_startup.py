@@ -30,7 +30,20 @@ def imported(environment: dict[str, str], *args: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "line", ["--version", "--nope", "run", "run --help", "serve --port x", "call --help", "config -h", "new-plugin -h"]
+    "line",
+    [
+        "--version",
+        "--nope",
+        "run",
+        "run --help",
+        "serve --port x",
+        "call --help",
+        "config -h",
+        "new-plugin -h",
+        "sessions -h",
+        "sessions export -h",
+        "sessions list --limit 0",
+    ],
 )
 def test_nothing_heavy_is_imported_to_answer(environment: dict[str, str], line: str) -> None:
     assert imported(environment, *line.split()) & HEAVY == set()

@@ -39,7 +39,16 @@ class Output:
         text = as_json(value)
         if _encodable(text, self._stream) != text:
             text = as_json(value, ascii=True)
-        self._stream.write(f"{_inert(text) if self.is_terminal else text}\n")
+        self._write_json(f"{text}\n")
+
+    def json_line(self, line: str) -> None:
+        """Print a line that is JSON already, escaped where it has to be."""
+        if _encodable(line, self._stream) != line:
+            line = json.dumps(json.loads(line)) + "\n"
+        self._write_json(line)
+
+    def _write_json(self, text: str) -> None:
+        self._stream.write(_inert(text) if self.is_terminal else text)
         self._stream.flush()
 
 

@@ -43,6 +43,11 @@ class Terminal:
             return await _ask(question)
 
 
+async def confirmed(question: str) -> bool:
+    """Ask a question of a command's own; only a yes is one."""
+    return await _answer(f"{printable(question)} {YES_OR_NO}: ") == "once"
+
+
 def described(tool_id: str, input: dict[str, Any]) -> str:
     """The call as a person reads it, on one line and with nothing that could control the terminal."""
     text = printable(json.dumps(input, ensure_ascii=False, default=str))
@@ -57,6 +62,11 @@ async def _ask(question: Question) -> Answer:
         asked = f"{question.tool_id} asks: {printable(question.text)} {YES_OR_NO}: "
     else:
         asked = f"Allow {described(question.tool_id, question.input)}? {CHOICES}: "
+    return await _answer(asked)
+
+
+async def _answer(asked: str) -> Answer:
+    """What the person types, once it is one of the answers."""
     while True:
         _forget_what_was_typed(sys.stdin.fileno())
         print(asked, end="", file=sys.stderr, flush=True)

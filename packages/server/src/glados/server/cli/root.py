@@ -24,6 +24,7 @@ FEATURES = "glados.commands"
 COMMANDS = {
     "serve": "Start the daemon: HTTP on 127.0.0.1:8420.",
     "run": "Give the agent a prompt and print its answer.",
+    "sessions": "List sessions, read, search, change, export and import them.",
     "call": "Call one tool with JSON and print its output.",
     "tools": "List the tools of the enabled plugins.",
     "plugins": "List the installed plugins and how they are.",

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("prompt")
-@click.option("--session", metavar="ID", help="Go on with this session instead of beginning one.")
+@click.option("--session", metavar="ID", help="Go on with this session; the beginning of its id is enough.")
+@click.option("--continue", "go_on", is_flag=True, help="Go on with the session that was last worked in.")
 @click.option(
     "--on-question",
     type=click.Choice(["ask", "deny"]),
@@ -29,14 +30,20 @@ if TYPE_CHECKING:
 @shared_options
 @click.pass_context
 def command(
-    ctx: click.Context, prompt: str, session: str | None, on_question: str | None, workspace: str | None
+    ctx: click.Context,
+    prompt: str,
+    session: str | None,
+    go_on: bool,
+    on_question: str | None,
+    workspace: str | None,
 ) -> None:
     """Give the agent a prompt and print its answer as it comes; '-' reads the prompt from stdin.
 
     \b
     Examples:
       glados run "fetch https://example.com as markdown"
-      glados run "And its links?" --session 5f0c…
+      glados run "And its links?" --continue
+      glados run "And its links?" --session 5f0c
       git diff | glados run - --json
     """
     from pathlib import Path
@@ -50,6 +57,8 @@ def command(
     out = Output()
     if on_question == "ask" and not can_ask():
         raise click.UsageError("--on-question ask needs a terminal on stdin and stderr.")
+    if session is not None and go_on:
+        raise click.UsageError("--session and --continue name two sessions: give one of them.")
     text = given.text(prompt, "prompt")
     asks = can_ask() and on_question != "deny"
     printer = Printer(out, as_json=invocation().json, asks=asks)
@@ -60,8 +69,16 @@ def command(
                 note(f"The plugin {record.id!r} failed: {record.reason}")
         answers = Terminal() if asks else "deny"
         folder = app.workspace(Path(workspace)) if workspace is not None else None
-        async for event in app.stream(text, session=session, workspace=folder, on_question=answers):
+        chosen = await _chosen(app, session, go_on)
+        async for event in app.stream(text, session=chosen, workspace=folder, on_question=answers):
             printer.show(event)
 
     Application(invocation()).run(ran)
     ctx.exit(0 if printer.finish() else 1)
+
+
+async def _chosen(app: App, session: str | None, go_on: bool) -> str | None:
+    """The id of the session to go on with, if there is to be one."""
+    if session is not None:
+        return (await app.find_session(session)).id
+    return (await app.latest_session()).id if go_on else None
