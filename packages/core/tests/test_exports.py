@@ -24,13 +24,14 @@ from glados.core import (
     ToolResultPart,
     Usage,
 )
+from glados.core.child_ids import ChildId
 from glados.core.exports import PAGE, SessionLog, json_lines
 from glados.core.imports import LogReader, renamed
 from glados.core.messages import user_message
 from glados.core.sessions import new_id
 
 TIME = "2026-02-03T04:05:06.789+00:00"
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 names = st.text("abcdefgh.-", min_size=1, max_size=12)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -200,3 +201,19 @@ async def test_what_json_cannot_hold_is_exported_as_what_it_can() -> None:
     assert json.loads(lines[0])["title"] == "half \ufffd of it"
     assert json.loads(lines[1])["payload"] == {"n": None, "s": "\ufffd"}
     assert LogReader().read(lines)
+
+
+async def test_the_session_of_an_agent_goes_on_telling_which_message_asked_for_it() -> None:
+    store = MemorySessionStore()
+    root = await store.create()
+    [asked] = await store.append(root.id, [Draft("message", Message("assistant", ()))])
+    child = await store.create(id=str(ChildId.of(asked.id, "call_1")), parent_id=root.id)
+    await store.append(child.id, [Draft("run_end", {})])
+    logs = LogReader().read(await exported(store, root.id))
+    for taken in ({root.id}, {root.id, child.id}):
+        above, below = renamed(logs, taken)
+        assert below.session.id == str(ChildId.of(above.entries[0].id, "call_1"))
+        assert (below.session.parent_id, below.entries[0].session_id) == (above.session.id, below.session.id)
+    above, below = renamed(logs, {child.id})
+    assert (above.session.id, below.session.parent_id) == (root.id, root.id)
+    assert below.session.id not in (child.id, root.id)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from glados.core import Rule
+from glados.core import Rule, StoredRule
 from glados.core.rule_file import FileRuleStore
 from glados.server.cli.sessions import command
 
@@ -225,7 +225,7 @@ def test_on_a_terminal_deleting_asks(
 
 def test_costs_are_told_by_model(glados: Glados, kept: Path) -> None:
     put(kept, "s", seq=1, head="e")
-    usage: dict[str, Any] = {"input_tokens": 10, "output_tokens": 5, "cached_tokens": 0, "reasoning_tokens": 0}
+    usage = {"input_tokens": 10, "output_tokens": 5, "cached_tokens": 0, "reasoning_tokens": 0}
     entry = {
         "type": "entry",
         "id": "e",
@@ -234,10 +234,11 @@ def test_costs_are_told_by_model(glados: Glados, kept: Path) -> None:
         "parent_id": None,
         "kind": "custom",
         "payload": {},
+        "created_at": "2026-02-03T04:05:06.789+00:00",
+        "run_id": None,
+        "principal": "local",
+        "charges": [{"model": "gpt", "usage": usage, "cost": 0.25}, {"model": "zed", "usage": None, "cost": None}],
     }
-    entry |= {"created_at": "2026-02-03T04:05:06.789+00:00", "run_id": None, "principal": "local"}
-    charges: list[Any] = [{"model": "gpt", "usage": usage, "cost": 0.25}, {"model": "zed", "usage": None, "cost": None}]
-    entry["charges"] = charges
     kept.write_text(kept.read_text() + json.dumps(entry) + "\n")
     assert [line.split() for line in glados("sessions", "costs", "s").stdout.splitlines()] == [
         ["gpt", "1", "calls", "10", "tokens", "in,", "5", "out", "$0.2500"],
@@ -247,12 +248,13 @@ def test_costs_are_told_by_model(glados: Glados, kept: Path) -> None:
 
 
 def test_rules_given_for_good_are_listed_and_taken_back(glados: Glados, tmp_path: Path) -> None:
-    assert glados("sessions", "rules").stdout == "No rule was given for good.\n"
-    store = FileRuleStore(tmp_path / "data" / "glados" / "rules.json")
-    id = asyncio.run(store.add(Rule.parse("probe.change", "allow"), "local", "now")).id
-    assert glados("sessions", "rules").stdout.split() == [id, "allow", "probe.change", "local", "now"]
-    assert [found["id"] for found in listed(glados, "rules", "--revoke", id)] == [id]
-    gone = glados("sessions", "rules", "--revoke", id, "--json")
+    assert glados("sessions", "rules").stdout == "No answer has made a rule.\n"
+    stored = StoredRule("r1", Rule.parse("probe.change", "allow"), "local", "now")
+    asyncio.run(FileRuleStore(tmp_path / "data" / "glados" / "rules.json").add(stored))
+    assert glados("sessions", "rules").stdout.split() == ["r1", "for", "good", "allow", "probe.change", "local", "now"]
+    assert [rule["id"] for rule in listed(glados, "rules")] == ["r1"]
+    assert listed(glados, "rules", "--revoke", "r1") == []
+    gone = glados("sessions", "rules", "--revoke", "r1", "--json")
     assert json.loads(gone.stderr.splitlines()[-1])["error"]["code"] == "rule_not_found"
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from glados.core.branches import moved
+from glados.core.child_ids import ChildId
 from glados.core.errors import InvalidInput, RequestError
 from glados.core.export_lines import ChargeLine, CompactionLine, EntryLine, MessageLine, SessionLine
 from glados.core.exports import VERSION, SessionLog
@@ -52,7 +53,7 @@ class LogReader:
         if not line.strip():
             return
         try:
-            value = strict_json(line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line)
+            value = strict_json(line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line, zeros=True)
         except UncleanJson as error:
             self._refuse(str(error).replace(" at line 1, column", " at column"))
         if not isinstance(value, dict):
@@ -149,8 +150,8 @@ class LogReader:
 def renamed(logs: Iterable[SessionLog], taken: Collection[str]) -> list[SessionLog]:
     """The same sessions, those whose ids are taken with new ids for them and for their entries, wherever they stand."""
     logs = list(logs)
-    sessions = {log.session.id: new_id() for log in logs if log.session.id in taken}
     entries = {entry.id: new_id() for log in logs if log.session.id in taken for entry in log.entries}
+    sessions = {log.session.id: _new_id(log.session.id, taken, entries) for log in logs}
 
     def new(ids: Mapping[str, str], id: str | None) -> Any:
         return ids.get(id, id) if id is not None else None
@@ -178,6 +179,14 @@ def renamed(logs: Iterable[SessionLog], taken: Collection[str]) -> list[SessionL
         )
         for log in logs
     ]
+
+
+def _new_id(id: str, taken: Collection[str], entries: Mapping[str, str]) -> str:
+    """Another id if it is taken, or if it tells of a message that has another one now."""
+    child = ChildId.parse(id)
+    if child is not None and child.message in entries:
+        return str(replace(child, message=entries[child.message]))
+    return new_id() if id in taken else id
 
 
 def _session(line: SessionLine) -> Session:

@@ -17,8 +17,8 @@ class UncleanJson(ValueError):
     """The JSON is broken, or allowed by the grammar and not by us; the text says which, without a full stop."""
 
 
-def strict_json(data: bytes) -> Any:
-    """The value, or UncleanJson."""
+def strict_json(data: bytes, *, zeros: bool = False) -> Any:
+    """The value, or UncleanJson; `zeros` lets strings hold the character \\u0000, which databases keep only as JSON."""
     try:
         value: object = json.loads(
             data.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant, parse_float=_number
@@ -35,7 +35,7 @@ def strict_json(data: bytes) -> Any:
         raise UncleanJson("a number has too many digits") from None
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    _check_escapes(data)
+    _check_escapes(data, zeros)
     return value
 
 
@@ -59,12 +59,12 @@ def _children(item: object) -> list[object]:
     return [value for value in values if isinstance(value, (dict, list))]
 
 
-def _check_escapes(data: bytes) -> None:
+def _check_escapes(data: bytes, zeros: bool) -> None:
     """NUL and lone surrogates can only come as escapes: the bytes are valid UTF-8 and JSON allows no raw NUL."""
     if b"\\u" not in data:
         return
     escapes = data.replace(b"\\\\", b"__")
-    if b"\\u0000" in escapes:
+    if not zeros and b"\\u0000" in escapes:
         raise UncleanJson(r"a string holds the character \u0000")
     if _LONE.search(_PAIR.sub(b"", escapes)):
         raise UncleanJson("a string holds half of a surrogate pair")

@@ -103,15 +103,17 @@ def costs(id: str) -> None:
 
 
 @click.command("rules")
+@click.argument("id", required=False)
 @click.option("--revoke", metavar="RULE", help="Take this rule back, by its id: from then on a person is asked again.")
-@json_option("Print a list of {id, effect, rule, principal, created_at}.")
+@json_option("Print a list of {id, effect, rule, principal, created_at, session_id}.")
 @shared_options
-def rules(revoke: str | None) -> None:
-    """List the permission rules that answers for good have made, or take one back.
+def rules(id: str | None, revoke: str | None) -> None:
+    """List the permission rules that answers for good have made, and those of a session; or take one back.
 
     \b
     Examples:
       glados sessions rules
+      glados sessions rules 5f0c
       glados sessions rules --revoke 1b9e40c2d8a34f6e9a7c5d3e2f1a0b9c
     """
     from glados.server.cli.application import Application
@@ -120,7 +122,10 @@ def rules(revoke: str | None) -> None:
     out = Output()
 
     async def listed(app: App) -> list[StoredRule]:
-        return [await app.permissions.revoke(revoke)] if revoke is not None else app.permissions.rules()
+        session_id = (await app.find_session(id)).id if id is not None else None
+        if revoke is not None:
+            await app.permissions.revoke(revoke)
+        return await app.permissions.rules(session_id)
 
     found = Application(invocation()).run(listed)
     if invocation().json:
@@ -128,7 +133,7 @@ def rules(revoke: str | None) -> None:
     elif found:
         out.table([_rule_row(rule.to_dict()) for rule in found])
     else:
-        out.line("No rule was given for good.")
+        out.line("No answer has made a rule.")
 
 
 def _cost_row(cost: ModelCost) -> tuple[str, ...]:
@@ -137,7 +142,8 @@ def _cost_row(cost: ModelCost) -> tuple[str, ...]:
 
 
 def _rule_row(rule: dict[str, Any]) -> tuple[str, ...]:
-    return rule["id"], rule["effect"], rule["rule"], rule["principal"], rule["created_at"]
+    holds = "in this session" if rule["session_id"] is not None else "for good"
+    return rule["id"], holds, rule["effect"], rule["rule"], rule["principal"], rule["created_at"]
 
 
 COMMANDS = (show, search, costs, rules)
