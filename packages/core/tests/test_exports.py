@@ -25,7 +25,7 @@ from glados.core import (
     Usage,
 )
 from glados.core.child_ids import ChildId
-from glados.core.exports import PAGE, SessionLog, json_lines
+from glados.core.exports import PAGE, ExportedSession, json_lines
 from glados.core.imports import LogReader, renamed
 from glados.core.messages import user_message
 from glados.core.sessions import new_id
@@ -92,9 +92,9 @@ def entries_of(draw: st.DrawFn, session_id: str) -> list[Entry]:
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[SessionLog]:
+def logs(draw: st.DrawFn) -> list[ExportedSession]:
     """Sessions, the first one above the others."""
-    found: list[SessionLog] = []
+    found: list[ExportedSession] = []
     for number in range(draw(st.integers(1, 3))):
         id = new_id()
         entries = draw(entries_of(id))
@@ -111,11 +111,11 @@ def logs(draw: st.DrawFn) -> list[SessionLog]:
             forked_from=draw(st.none() | st.just(new_id())),
             tainted=True,
         )
-        found.append(SessionLog(session, entries))
+        found.append(ExportedSession(session, entries))
     return found
 
 
-async def store_of(logs: Sequence[SessionLog]) -> MemorySessionStore:
+async def store_of(logs: Sequence[ExportedSession]) -> MemorySessionStore:
     store = MemorySessionStore()
     for log in logs:
         await store.restore(log.session, log.entries)
@@ -128,7 +128,7 @@ async def exported(store: MemorySessionStore, session_id: str) -> list[bytes]:
 
 @given(logs())
 @settings(deadline=None, max_examples=60)
-async def test_an_export_imported_again_is_the_same_to_the_byte(logs: list[SessionLog]) -> None:
+async def test_an_export_imported_again_is_the_same_to_the_byte(logs: list[ExportedSession]) -> None:
     root = logs[0].session.id
     before = await store_of(logs)
     lines = await exported(before, root)
@@ -141,7 +141,7 @@ async def test_an_export_imported_again_is_the_same_to_the_byte(logs: list[Sessi
 
 @given(logs())
 @settings(deadline=None, max_examples=60)
-async def test_where_ids_are_taken_every_reference_is_to_the_new_ones(logs: list[SessionLog]) -> None:
+async def test_where_ids_are_taken_every_reference_is_to_the_new_ones(logs: list[ExportedSession]) -> None:
     before = await exported(await store_of(logs), logs[0].session.id)
     read = LogReader().read(before)
     moved = renamed(read, {log.session.id for log in read})

@@ -105,6 +105,8 @@ def test_a_file_of_another_system_begins_with_a_mark_and_ends_lines_otherwise() 
             {**FIRST, "kind": "compaction", "payload": {"summary": "", "first_kept_id": "e1"}},
             "Line 2 .*first_kept_id is 'e1', and no such entry",
         ),
+        ({**FIRST, "kind": "custom", "payload": {"text": "x", "fence": 5}}, "Line 2 .*payload.fence is 5"),
+        ({**FIRST, "kind": "artifact", "payload": {"tainted": "no"}}, "Line 2 .*payload.tainted is 'no'"),
         (charge(cost=-1), "Line 2 .*charges.0.cost is -1"),
         (charge(usage={"input_tokens": 10**13}), "Line 2 .*input_tokens is 10000000000000"),
     ],

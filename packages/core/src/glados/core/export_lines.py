@@ -178,15 +178,26 @@ class MessageLine(Line):
     payload: Annotated[UserLine | AssistantLine | ToolLine, Field(discriminator="role")]
 
 
-class Compaction(Line):
-    """The payload of a compaction, as far as others read it."""
+class Payload(Line):
+    """What others read of every payload that is no message; each kind has fields of its own."""
 
     model_config = ConfigDict(extra="allow")
 
-    summary: str
-    first_kept_id: Id
     tainted: bool = False
     fence: Annotated[str, Field(pattern=r"^[0-9]{1,32}$")] | None = None
+
+
+class PayloadLine(Line):
+    """An entry that is neither a message nor a compaction."""
+
+    payload: Payload
+
+
+class Compaction(Payload):
+    """The payload of a compaction."""
+
+    summary: str
+    first_kept_id: Id
 
 
 class CompactionLine(Line):

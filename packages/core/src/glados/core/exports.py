@@ -19,7 +19,7 @@ _LEFT_OUT = {"usage", "cost", "tainted"}
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLog:
+class ExportedSession:
     """A session with its whole log, all branches together."""
 
     session: Session

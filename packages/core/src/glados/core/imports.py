@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 from glados.core.branches import moved
 from glados.core.child_ids import ChildId
 from glados.core.errors import InvalidInput, RequestError
-from glados.core.export_lines import ChargeLine, CompactionLine, EntryLine, MessageLine, SessionLine
-from glados.core.exports import VERSION, SessionLog
+from glados.core.export_lines import ChargeLine, CompactionLine, EntryLine, MessageLine, PayloadLine, SessionLine
+from glados.core.exports import VERSION, ExportedSession
 from glados.core.messages import Usage, message_from_dict
 from glados.core.sessions import Charge, Entry, Session, new_id
 from glados.core.strict_json import UncleanJson, strict_json
@@ -28,14 +28,14 @@ class LogReader:
 
     def __init__(self) -> None:
         self._number = 0
-        self._logs: list[SessionLog] = []
+        self._logs: list[ExportedSession] = []
         self._sessions: set[str] = set()  # the ids of all sessions so far
         self._known: set[str] = set()  # and those of all entries
         self._session: SessionLine | None = None
         self._entries: list[Entry] = []
         self._own: set[str] = set()  # the ids of this session's entries
 
-    def read(self, lines: Iterable[bytes]) -> list[SessionLog]:
+    def read(self, lines: Iterable[bytes]) -> list[ExportedSession]:
         """All sessions of the lines, each behind its parent."""
         for line in lines:
             self._number += 1
@@ -106,6 +106,8 @@ class LogReader:
         elif line.kind == "compaction":
             compaction = self._checked(CompactionLine, {"payload": payload}).payload
             self._check_reference("first_kept_id", compaction.first_kept_id)
+        else:
+            self._checked(PayloadLine, {"payload": payload})
         return Entry(
             line.id,
             line.session_id,
@@ -128,7 +130,7 @@ class LogReader:
             self._refuse(f"the session {line.id!r} ends here with {len(self._entries)} entries instead of {line.seq}")
         if line.head is not None and line.head not in self._own:
             self._refuse(f"the head of the session {line.id!r} is {line.head!r}, which is none of its entries")
-        self._logs.append(SessionLog(_session(line), tuple(self._entries)))
+        self._logs.append(ExportedSession(_session(line), tuple(self._entries)))
         self._session = None
 
     def _check_reference(self, name: str, id: str | None) -> None:
@@ -147,7 +149,7 @@ class LogReader:
         raise RequestError(f"Line {self._number} cannot be imported: {what}.", line=self._number)
 
 
-def renamed(logs: Iterable[SessionLog], taken: Collection[str]) -> list[SessionLog]:
+def renamed(logs: Iterable[ExportedSession], taken: Collection[str]) -> list[ExportedSession]:
     """The same sessions, those whose ids are taken with new ids for them and for their entries, wherever they stand."""
     logs = list(logs)
     entries = {entry.id: new_id() for log in logs if log.session.id in taken for entry in log.entries}
@@ -157,7 +159,7 @@ def renamed(logs: Iterable[SessionLog], taken: Collection[str]) -> list[SessionL
         return ids.get(id, id) if id is not None else None
 
     return [
-        SessionLog(
+        ExportedSession(
             replace(
                 log.session,
                 id=new(sessions, log.session.id),

@@ -10,7 +10,7 @@ from glados.core.bus import EventBus
 from glados.core.errors import RequestError, SessionBusy, SessionNotFound
 from glados.core.events import SessionCreated, SessionUpdated
 from glados.core.export_lines import MAX_TAG, MAX_TAGS, MAX_TITLE
-from glados.core.exports import SessionLog, json_lines
+from glados.core.exports import ExportedSession, json_lines
 from glados.core.imports import LogReader, renamed
 from glados.core.lines import Lines
 from glados.core.messages import well_formed
@@ -100,7 +100,7 @@ class SessionActions:
         """What was spent in a session and below it, by model."""
         return await self.sessions.costs(session_id)
 
-    async def _restore(self, logs: Sequence[SessionLog]) -> list[Session]:
+    async def _restore(self, logs: Sequence[ExportedSession]) -> list[Session]:
         roots: list[str] = []
         try:
             for log in logs:

@@ -50,23 +50,17 @@ def command(
 
     from glados.server.cli import given
     from glados.server.cli.application import Application
-    from glados.server.cli.output import Output, note
+    from glados.server.cli.output import Output
     from glados.server.cli.printer import Printer
     from glados.server.cli.questions import Terminal, can_ask
 
-    out = Output()
-    if on_question == "ask" and not can_ask():
-        raise click.UsageError("--on-question ask needs a terminal on stdin and stderr.")
-    if session is not None and go_on:
-        raise click.UsageError("--session and --continue name two sessions: give one of them.")
+    _refuse_what_cannot_be(session, go_on, asks=on_question == "ask")
     text = given.text(prompt, "prompt")
     asks = can_ask() and on_question != "deny"
-    printer = Printer(out, as_json=invocation().json, asks=asks)
+    printer = Printer(Output(), as_json=invocation().json, asks=asks)
 
     async def ran(app: App) -> None:
-        for record in app.plugins:
-            if record.state == "failed":
-                note(f"The plugin {record.id!r} failed: {record.reason}")
+        _note_failures(app)
         answers = Terminal() if asks else "deny"
         folder = app.workspace(Path(workspace)) if workspace is not None else None
         chosen = await _chosen(app, session, go_on)
@@ -75,6 +69,24 @@ def command(
 
     Application(invocation()).run(ran)
     ctx.exit(0 if printer.finish() else 1)
+
+
+def _refuse_what_cannot_be(session: str | None, go_on: bool, *, asks: bool) -> None:
+    from glados.server.cli.questions import can_ask
+
+    if asks and not can_ask():
+        raise click.UsageError("--on-question ask needs a terminal on stdin and stderr.")
+    if session is not None and go_on:
+        raise click.UsageError("--session and --continue name two sessions: give one of them.")
+
+
+def _note_failures(app: App) -> None:
+    """Say which plugins the agent has to do without."""
+    from glados.server.cli.output import note
+
+    for record in app.plugins:
+        if record.state == "failed":
+            note(f"The plugin {record.id!r} failed: {record.reason}")
 
 
 async def _chosen(app: App, session: str | None, go_on: bool) -> str | None:
