@@ -24,34 +24,41 @@ class Addresses:
 
     def __init__(self, base: str) -> None:
         self._base = base
-        self._scheme = base.partition("//")[0]
         # What stands before each kind of relative address.
-        self._root, self._folder, self._path, self._page = (
-            self._joined(ending)[: -len(ending)] for ending in ("/x", "x", "?x", "#x")
-        )
-        self._is_usual = _HOST.match(base) is not None and not _is_odd(base)
+        page = base.partition("#")[0]
+        path = page.partition("?")[0]
+        self._scheme, _, rest = path.partition("//")
+        host, _, folder = rest.partition("/")
+        root = f"{self._scheme}//{host}"
+        self._folder = f"{root}/{folder[: folder.rfind('/') + 1]}"
+        self._before = {"/": root, "?": path, "#": page}
+        self._hosts = {root}
+        self._is_usual = _HOST.match(base) is not None and not _is_odd(base) and "//" not in rest
 
     def absolute(self, href: str) -> str:
         """The address that `href` means on the page; what is none at all stays as it is."""
-        before = self._before(href) if href and self._is_usual else None
-        return self._joined(href) if before is None else before + href
+        if not self._is_usual or not href or _is_odd(href):
+            return self._joined(href)
+        before = self._before.get(href[0])
+        if before is None:
+            if self._has_usual_host(href):
+                return href
+            is_path = ":" not in href and "//" not in href
+            return self._folder + href if is_path else self._joined(href)
+        if href.startswith("//"):
+            address = self._scheme + href
+            return address if self._has_usual_host(address) else self._joined(href)
+        return before + href
 
-    def _before(self, href: str) -> str | None:
-        """What has to stand before an address to make it absolute; None if that is not all that has to be done."""
-        if _is_odd(href):
-            return None
-        first = href[0]
-        if first == "h" and _HOST.match(href) is not None:
-            return ""
-        if first == "/":
-            if not href.startswith("//"):
-                return self._root
-            return self._scheme if _HOST.match(self._scheme + href) is not None else None
-        if first == "#":
-            return self._page
-        if first == "?":
-            return self._path
-        return None if first == "." or ":" in href or "//" in href else self._folder
+    def _has_usual_host(self, address: str) -> bool:
+        end = address.find("/", len("https://"))
+        host = address if end < 0 else address[:end]
+        if host in self._hosts:
+            return True
+        if _HOST.match(address) is None:
+            return False
+        self._hosts.add(host)
+        return True
 
     def _joined(self, href: str) -> str:
         try:
@@ -62,4 +69,4 @@ class Addresses:
 
 def _is_odd(address: str) -> bool:
     """Whether joining changes more than the beginning: dots to resolve, parameters, empty parts."""
-    return "/." in address or ";" in address or "?#" in address or address[-1] in "?#"
+    return address[0] == "." or "/." in address or ";" in address or "?#" in address or address[-1] in "?#"

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 MAX_TEXT = 10_000_000
 # Programs and data inside the page: they lead nowhere.
 _NOWHERE = ("javascript:", "vbscript:", "data:", "blob:", "about:")
-_FIRST = frozenset("jvdbaJVDBA")
 
 
 class Link(TypedDict):
@@ -28,16 +27,17 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[Link]:
     Mail addresses, telephone numbers and places in the page are links too; `javascript:` and `data:` are not.
     """
     addresses = Addresses(page_base(tree, url))
-    found = list[Link]()
-    left = MAX_TEXT
+    known, found, left = dict[str, str](), list[Link](), MAX_TEXT
     for node in tree.css("a[href],area[href]"):
-        href = written(node.attrs.get("href") or "")
-        if href[:1] in _FIRST and href[:11].lower().startswith(_NOWHERE):
-            continue
-        # Links can stand in links, and then each has the text of all that follow.
-        text = node.text() if left > 0 else ""
-        left -= len(text)
-        found.append({"text": " ".join(text.split()) or _label(node), "href": addresses.absolute(href)})
+        href = node.attrs.get("href") or ""
+        address = known.get(href)
+        if address is None:
+            address = known[href] = _address(addresses, href)
+        if address:
+            # Links can stand in links, and then each has the text of all that follow.
+            text = node.text_lexbor() if left > 0 else ""
+            left -= len(text)
+            found.append({"text": " ".join(text.split()) or _label(node), "href": address})
     return found
 
 
@@ -50,11 +50,19 @@ def page_base(tree: LexborHTMLParser, url: str) -> str:
     return base if base.startswith(("http://", "https://")) else url
 
 
+def _address(addresses: Addresses, href: str) -> str:
+    """Where the link leads; nothing if that is nowhere."""
+    href = written(href)
+    return "" if href[:11].lower().startswith(_NOWHERE) else addresses.absolute(href)
+
+
 def _label(node: LexborNode) -> str:
     """What stands for the text of a link without one: for most of them an image."""
     attributes = node.attributes
     label = attributes.get("aria-label") or attributes.get("alt")
-    if not label:
-        image = node.css_first("img[alt]")
-        label = image.attributes.get("alt") if image is not None else None
+    child = node.first_child
+    while not label and child is not None:
+        if child.tag == "img":
+            label = child.attributes.get("alt")
+        child = child.next
     return " ".join((label or "").split())
