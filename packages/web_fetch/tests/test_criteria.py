@@ -39,6 +39,19 @@ async def test_ac2_1_headings_links_lists_and_tables_are_markdown(
     assert "| cube | 1 m |" in content
 
 
+async def test_ac2_2_the_article_is_extracted_from_a_noisy_page(
+    fetches: WebFetchService, serve: Serve, reply: Reply
+) -> None:
+    site = await serve(reply(ARTICLE))
+    result = await fetches.fetch(f"http://good.test:{site.port}/")
+    assert result.title == "The article"
+    assert "the cake is not an obligation" in result.content
+    for noise in ("Our shop", "newsletter", "potatoes", "imprint"):
+        assert noise not in result.content
+    whole = await fetches.fetch(f"http://good.test:{site.port}/", content="page")
+    assert "Our shop" in whole.content
+
+
 async def test_ac2_3_a_long_page_is_read_piece_by_piece(fetches: WebFetchService, serve: Serve, reply: Reply) -> None:
     page = "".join(f"<p>Paragraph {number} with a few words.</p>" for number in range(1000))
     site = await serve(reply(page))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 MARKDOWN = [("Content-Type", "text/markdown; charset=utf-8")]
 NAMES = {name: ["127.0.0.1"] for name in ("good.test", "a.sub.test", "evil.test")}
+PAGE = (
+    '<html><head><title>Page</title><link rel="alternate" type="text/markdown" href="{}"></head><p>the page</p></html>'
+)
 
 
 def address(site: Site, path: str = "/") -> str:
@@ -41,6 +44,24 @@ async def test_markdown_is_preferred_where_markdown_is_wanted(
     assert "A page" in (await fetches.fetch(address(site), mode="html")).content
     # Who wants the whole page wants what the server shows to browsers.
     assert "A page" in (await fetches.fetch(address(site), mode="markdown", content="page")).content
+
+
+async def test_the_markdown_version_that_a_page_names_is_taken(
+    fetches: WebFetchService, serve: Serve, reply: Reply
+) -> None:
+    def answer(request: Request) -> bytes:
+        return reply("# In Markdown", headers=MARKDOWN) if request.target == "/doc.md" else reply(PAGE.format("doc.md"))
+
+    site = await serve(answer)
+    result = await fetches.fetch(address(site, "/doc"))
+    assert (result.content, result.title) == ("# In Markdown", "Page")
+    assert (result.final_url, result.content_type) == (address(site, "/doc.md"), "text/markdown")
+    assert (await fetches.fetch(address(site, "/doc"))).cached
+    assert [request.target for request in site.requests] == ["/doc", "/doc.md"]
+    for ask in ("html", "links"):
+        await fetches.fetch(address(site, "/doc"), mode=ask)
+    await fetches.fetch(address(site, "/doc"), content="page")
+    assert [request.target for request in site.requests].count("/doc.md") == 1
 
 
 class Echo(Converter):
