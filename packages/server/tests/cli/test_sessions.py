@@ -80,7 +80,9 @@ def test_there_must_be_a_session_to_go_on_with_and_only_one(glados: Glados) -> N
 
 def test_sessions_are_listed_the_latest_first(glados: Glados, said: Any) -> None:
     assert "`glados run" in glados("sessions").stdout
-    first, second = said("hello"), said("and more")
+    first = said("hello")
+    assert glados("sessions").stdout.startswith(f"{first[:8]} ")
+    second = said("and more")
     said("again", "--session", first)
     assert [session["id"] for session in listed(glados)] == [first, second]
     assert [session["id"] for session in listed(glados, "list", "--order", "created")] == [second, first]

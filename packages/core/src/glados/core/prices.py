@@ -58,6 +58,7 @@ PRICES: Mapping[str, Price] = {
     "gpt-4o-mini": _price(0.15, 0.075, 0.60),
     "o3": _price(2.00, 0.50, 8.00),
     "o4-mini": _price(1.10, 0.275, 4.40),
+    "offline": _price(0.0, None, 0.0),  # the built-in model
     "deepseek-chat": _price(0.28, 0.028, 0.42),
     "deepseek-reasoner": _price(0.28, 0.028, 0.42),
 }

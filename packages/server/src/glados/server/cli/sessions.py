@@ -83,7 +83,8 @@ def _short(session: Session, among: Sequence[Session]) -> str:
     """The beginning of an id that no other one of the list has."""
     others = [other.id for other in among if other.id != session.id]
     lengths = range(SHORT, len(session.id))
-    return next((b for n in lengths if not any(o.startswith(b := session.id[:n]) for o in others)), session.id)
+    starts = (session.id[:length] for length in lengths)
+    return next((start for start in starts if not any(other.startswith(start) for other in others)), session.id)
 
 
 for module in (session_reading, session_changes, session_files):
