@@ -15,8 +15,7 @@ _BREAKS = re.compile("[\t\n\r]")
 
 def written(attribute: str) -> str:
     """An address as an attribute says it: browsers ignore space and controls around it, and every line break."""
-    address = attribute.strip(_AROUND)
-    return address if address.isprintable() else _BREAKS.sub("", address)
+    return attribute.strip(" ") if attribute.isprintable() else _BREAKS.sub("", attribute.strip(_AROUND))
 
 
 class Addresses:
@@ -37,7 +36,7 @@ class Addresses:
 
     def absolute(self, href: str) -> str:
         """The address that `href` means on the page; what is none at all stays as it is."""
-        if not self._is_usual or not href or _is_odd(href):
+        if not href or not self._is_usual or _is_odd(href):
             return self._joined(href)
         before = self._before.get(href[0])
         if before is None:

@@ -52,8 +52,8 @@ def page_base(tree: LexborHTMLParser, url: str) -> str:
 
 def _address(addresses: Addresses, href: str) -> str:
     """Where the link leads; nothing if that is nowhere."""
-    href = written(href)
-    return "" if href[:11].lower().startswith(_NOWHERE) else addresses.absolute(href)
+    address = addresses.absolute(written(href))
+    return address if address.startswith("http") or not address[:11].lower().startswith(_NOWHERE) else ""
 
 
 def _label(node: LexborNode) -> str:
