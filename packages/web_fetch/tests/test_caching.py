@@ -252,3 +252,16 @@ async def test_links_are_paged_without_losing_or_repeating_one(
     assert found == [{"text": f'}}, {{"text": "link {n}"', "href": address(site, f"/{n}")} for n in range(100)]
     assert count > 10
     assert len(site.requests) == 1
+
+
+async def test_the_links_of_a_feed_are_paged_like_those_of_a_page(
+    fetches: WebFetchService, serve: Serve, reply: Reply
+) -> None:
+    entries = "".join(f"<item><title>Item {n}</title><link>https://good.test/{n}</link></item>" for n in range(50))
+    feed = f'<rss version="2.0"><channel><title>News</title><link>https://good.test/</link>{entries}</channel></rss>'
+    site = await serve(reply(feed, headers=[("Content-Type", "application/rss+xml")]))
+    first = await fetches.fetch(address(site), mode="links", max_characters=300)
+    rest = await fetches.fetch(address(site), mode="links", offset=first.next_offset or 0)
+    hrefs = [link["href"] for piece in (first, rest) for link in json.loads(piece.content)]
+    assert hrefs[-50:] == [f"https://good.test/{n}" for n in range(50)]
+    assert first.has_more

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ class ProxyServer:
     target: int = 0
     port: int = 0
     refusal: bytes | None = None
+    refuses_tunnels: bool = False
     heads: list[str] = field(default_factory=list[str])
 
     @property
@@ -41,6 +44,8 @@ class ProxyServer:
             self.heads.append(head.decode())
             if self.refusal is not None:
                 writer.write(self.refusal)
+            elif self.refuses_tunnels and head.startswith(b"CONNECT"):
+                writer.write(b"HTTP/1.1 405 Method Not Allowed\r\n\r\n")
             else:
                 await self._pass_on(head, reader, writer)
         writer.close()
@@ -186,6 +191,34 @@ async def test_a_proxy_that_refuses_is_told_with_what_to_check(
     with pytest.raises(ProxyFailed, match=f"{reason}.*WEB_FETCH_PROXY") as caught:
         await through(fetcher, proxy, who="me:hunter2@").get("https://good.test/")
     assert "hunter2" not in str(caught.value.to_dict())
+
+
+async def test_a_proxy_that_wants_a_password_is_told_for_http_too(fetcher: type[Fetcher], proxy: ProxyServer) -> None:
+    proxy.refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+    with pytest.raises(ProxyFailed, match="407 Proxy Authentication Required"):
+        await through(fetcher, proxy).get("http://good.test:8080/")
+
+
+async def test_a_proxy_that_hangs_up_hard_is_told_as_the_proxy(fetcher: type[Fetcher]) -> None:
+    async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
+        writer.transport.abort()
+
+    async with await asyncio.start_server(reset, "127.0.0.1") as server:
+        proxy = ProxyServer(port=server.sockets[0].getsockname()[1])
+        with pytest.raises(ProxyFailed):
+            await through(fetcher, proxy).get("https://good.test/")
+
+
+async def test_http_is_forwarded_where_the_proxy_makes_no_tunnel(
+    serve: Serve, fetcher: type[Fetcher], reply: Reply, proxy: ProxyServer
+) -> None:
+    proxy.target, proxy.refuses_tunnels = (await serve(reply("plain"))).port, True
+    assert (await through(fetcher, proxy).get("http://good.test/")).body.data == b"plain"
+    assert proxy.first_lines == ["CONNECT good.test:443 HTTP/1.1", "GET http://good.test/ HTTP/1.1"]
 
 
 @pytest.mark.parametrize("url", ["http://good.test:8080/", "https://good.test/"])

@@ -23,6 +23,7 @@ from glados.web_fetch.errors import (
     FetchTimeout,
     HttpStatus,
     PortNotAllowed,
+    ProxyFailed,
     RobotsUnreachable,
     TlsFailed,
     TooManyRedirects,
@@ -38,7 +39,7 @@ from glados.web_fetch.settings import WebFetchSettings
 from glados.web_fetch.transport import Network, VettingBackend, VettingTransport
 from glados.web_fetch.urls import Url, secured
 
-NOT_MODIFIED = 304
+NOT_MODIFIED, PROXY_REFUSAL = 304, 407
 MAX_VALIDATOR = 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # How long a server may take to answer over https where http was asked for.
@@ -169,7 +170,7 @@ class HttpClient:
             return None
         try:
             return await self._step(client, upgrade, walk, min(UPGRADE_TIMEOUT, self._settings.timeout / 3))
-        except (ConnectFailed, TlsFailed, FetchTimeout, RobotsUnreachable):
+        except (ConnectFailed, ProxyFailed, TlsFailed, FetchTimeout, RobotsUnreachable):
             walk.plain.add(url.host.name)
             return None
 
@@ -208,6 +209,8 @@ class HttpClient:
                 return redirect_target(url, headers["location"])
             if status == NOT_MODIFIED and ask.known is not None and ask.known.url == url:
                 return Response(hops, status, may_be_stored=_may_be_stored(headers))
+            if status == PROXY_REFUSAL and self._is_forwarded(url):
+                raise ProxyFailed(url.host.name, f"it answered {status} {reason_of(response)}")
             if not 200 <= status < 300:
                 raise HttpStatus(str(url), status, reason_of(response))
             media = parse_media(headers.get("content-type", [""])[-1])
@@ -222,10 +225,14 @@ class HttpClient:
         headers = {"User-Agent": self._settings.user_agent, "Accept": ask.accept}
         if ask.known is not None and ask.known.url == url:
             headers |= ask.known.headers()
-        forwarded = self._proxy is not None and url.scheme == "http"
+        forwarded = self._is_forwarded(url)
         if forwarded and self._proxy is not None and self._proxy.authorization is not None:
             headers["Proxy-Authorization"] = self._proxy.authorization
         return build_request(url, headers, forwarded=forwarded)
+
+    def _is_forwarded(self, url: Url) -> bool:
+        """Whether the proxy itself reads the request; https goes through a tunnel."""
+        return self._proxy is not None and url.scheme == "http"
 
 
 def _validators(url: Url, headers: Mapping[str, list[str]]) -> Validators | None:

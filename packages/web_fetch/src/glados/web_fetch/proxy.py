@@ -92,6 +92,9 @@ class ProxyBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         try:
             await self._connect(stream, host, port)
+        except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+            await stream.aclose()
+            raise ProxyFailed(host, str(error)[:200] or type(error).__name__) from error
         except BaseException:
             await stream.aclose()
             raise
