@@ -38,6 +38,8 @@ DOCUMENTS = sorted(
 FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?:#|--) (?P<path>[\w./-]+\.(?:py|sql|toml))")
 TYPED = re.compile(r"(?P<prompt>.*(?:\[n\]o|\[y\]es|you): ?)(?P<answer>\S.*)")
+ID = re.compile(r"\b[0-9a-f]{8}(?:[0-9a-f]{24})?\b")  # whole, or as lists show it
+TIME = re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d\.\d{3}\+00:00)?")
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 SETTINGS = '[pytest]\nanyio_mode = "auto"\nfilterwarnings = ["error"]\n'
 
@@ -227,7 +229,7 @@ def replay(exchange: Exchange, environ: dict[str, str], cwd: Path) -> str:
                 seen += os.read(ours, 4096)
             except OSError:
                 break  # the other end is closed: the command has ended
-            if answers and answers[0][0].strip() in seen.decode(errors="replace"):
+            if answers and settled(answers[0][0]).strip() in settled(seen.decode(errors="replace")):
                 os.write(ours, f"{answers.pop(0)[1]}\n".encode())
         else:
             process.kill()  # it waits for something that the document does not show
@@ -237,12 +239,14 @@ def replay(exchange: Exchange, environ: dict[str, str], cwd: Path) -> str:
 
 def settled(text: str) -> str:
     """Text without what is new every time."""
-    return re.sub(r"\b[0-9a-f]{32}\b", "<id>", text)
+    return TIME.sub("<time>", ID.sub("<id>", text))
 
 
-def test_the_first_conversation_of_the_readme_looks_like_that(tmp_path: Path) -> None:
-    exchanges = conversation(ROOT / "README.md")
+@pytest.mark.parametrize("document", ["README.md", "docs/sessions.md"])
+def test_the_conversations_of_the_documents_look_like_that(document: str, tmp_path: Path) -> None:
+    exchanges = conversation(ROOT / document)
     assert exchanges
+    ids: dict[str, str] = {}  # of the document, and what they are here
     environ: dict[str, Any] = {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
         "HOME": str(tmp_path),
@@ -252,7 +256,10 @@ def test_the_first_conversation_of_the_readme_looks_like_that(tmp_path: Path) ->
         "TERM": "dumb",
     }
     for exchange in exchanges:
-        assert settled(replay(exchange, environ, tmp_path)) == settled(exchange.output), shlex.join(exchange.command)
+        command = [ids.get(word[:8], word) if ID.fullmatch(word) else word for word in exchange.command]
+        seen = replay(Exchange(command, exchange.output), environ, tmp_path)
+        assert settled(seen) == settled(exchange.output), shlex.join(exchange.command)
+        ids |= {shown[:8]: here for shown, here in zip(ID.findall(exchange.output), ID.findall(seen), strict=True)}
 
 
 def anchors(document: Path) -> set[str]:
