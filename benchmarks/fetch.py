@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for when this file is started as a script
+sys.path.remove(str(Path(__file__).resolve().parent))  # html.py in it would be taken for the standard library's
 
 import httpx
 
@@ -61,8 +62,9 @@ def page() -> bytes:
 
     links = "".join(f'<li class="item"><a href="/section/{n}">{sentence()}</a></li>' for n in range(100))
     rows = "".join(f"<tr><td>{n}</td><td>{sentence()}</td></tr>" for n in range(50))
-    parts = [f"<h2>{sentence()}</h2>{''.join(paragraph() for _ in range(6))}" for _ in range(20)]
-    article = "".join(parts)[: PAGE_BYTES - len(links) - len(rows) - 500]
+    article = ""
+    while len(article) + len(links) + len(rows) < PAGE_BYTES:
+        article += f"<h2>{sentence()}</h2>{paragraph()}{paragraph()}"
     return (
         f"<!doctype html><html><head><meta charset=utf-8><title>{sentence()}</title><style>p {{ margin: 1em }}</style>"
         f"</head><body><nav><ul>{links}</ul></nav><main><h1>{sentence()}</h1><article>{article}</article>"
