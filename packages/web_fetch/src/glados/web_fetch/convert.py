@@ -41,7 +41,7 @@ def convert(source: Source, mode: Mode, content: Content) -> Page:
         case "xml":
             page = _xml(text, mode, content, source)
         case "json" | "text":
-            page = Page(formatted_json(text) if kind == "json" and mode == "markdown" else text)
+            page = Page(_json(text) if kind == "json" and mode == "markdown" else text)
         case None:
             raise UnsupportedType(source.url, source.media.name)
     if mode == "links" and kind in ("json", "text"):
@@ -93,6 +93,14 @@ def _feed(feed: Feed, text: str, mode: Mode) -> Page:
     if mode == "links":
         return _links(page, feed_links(feed))
     return page if mode == "html" else replace(page, text=feed_markdown(feed, _markdown))
+
+
+def _json(text: str) -> str:
+    try:
+        with warned():
+            return formatted_json(text)
+    except OutOfTime:
+        return text
 
 
 def _links(page: Page, links: list[Link]) -> Page:
