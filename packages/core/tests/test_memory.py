@@ -9,6 +9,7 @@ import pytest
 from glados.core import (
     App,
     Compacted,
+    MemorySessionStore,
     Message,
     ModelDelta,
     ModelDone,
@@ -20,6 +21,7 @@ from glados.core import (
 from glados.core.compaction import INSTRUCTIONS
 from glados.core.models.errors import ModelContextTooLong
 from glados.core.testing import AppFactory, ScriptedModel, call, next_of, plugin_of
+from packages.core.tests.crashes import Disk, Process, until_dead, until_done
 from packages.core.tests.test_recovery import Flaky, look, says
 
 LONG = "x" * 2_000
@@ -121,3 +123,35 @@ async def test_a_session_that_was_compacted_goes_on_from_its_summary(glados_app:
 
     assert "SUMMARY" in model.requests[-1][0].text
     assert [message.text for message in model.requests[-1][-3:]] == ["Second", "Two.", "Third"]
+
+
+async def test_a_compacted_session_is_the_same_when_it_is_opened_again_or_forked(glados_app: AppFactory) -> None:
+    store = MemorySessionStore()
+    model = Flaky(says("One."), [ModelContextTooLong("too long")], says("SUMMARY"), says("Two."), says("Three."))
+    app = await glados_app(model=model, store=store)
+    session_id = await talk(app, "First", "Second")
+    forks = [(await store.fork(session_id)).id for _ in range(2)]
+    await app.run("Third", session=session_id)
+    for fork in forks:
+        again = Flaky(says("Three."))
+        await talk_in(await glados_app(model=again, store=store), fork, "Third")
+        assert again.requests == model.requests[-1:]
+
+
+async def test_a_run_that_dies_after_its_compaction_goes_on_with_the_same_history(glados_app: AppFactory) -> None:
+    sent: list[list[Message]] = []
+    for dies in (False, True):
+        process = Process(Disk())
+        replies = [says("One."), [ModelContextTooLong("too long")], says("SUMMARY"), says("Two.")]
+        model = Flaky(*replies)
+        app = await glados_app(model=model, store=process, recovers=True)
+        session_id = await talk(app, "First")
+        process.left = 2 if dies else None  # the prompt and the compaction
+        await until_dead(app, process, "Second", session_id)
+        if dies:
+            assert (await process.entries(session_id))[-1].kind == "compaction"
+            model, second = Flaky(says("Two.")), Process(process.disk)
+            await until_done(await glados_app(model=model, store=second, recovers=True), second)
+        sent.append(model.requests[-1])
+
+    assert sent[0] == sent[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,10 +10,25 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from glados.core import Agent, App, Entry, Message, ModelDelta, ModelRequest, ToolContext, tool
+from glados.core import (
+    Agent,
+    App,
+    Entry,
+    GladosError,
+    MemorySessionStore,
+    Message,
+    ModelDelta,
+    ModelRequest,
+    Session,
+    StreamChunk,
+    TextDelta,
+    ToolContext,
+    tool,
+)
 from glados.core.errors import RunLost, SessionBusy
 from glados.core.messages import ToolResultPart
-from glados.core.testing import AppFactory, call, plugin_of
+from glados.core.sessions import timestamp
+from glados.core.testing import AppFactory, call, next_of, plugin_of
 from packages.core.tests.crashes import Disk, Process, Teller, checked, until_dead, until_done
 
 done: Counter[str] = Counter()
@@ -252,3 +268,73 @@ async def test_agents_of_a_dead_process_are_closed_and_their_calls_made_again(gl
     assert checked(await second.entries(repeated.id))[-1] == "run_end end"
     assert repeated.id == f"{first.id}--2"
     assert checked(await second.entries(session.id))[-2:] == ["assistant Done.", "run_end end"]
+
+
+async def test_a_run_that_somebody_took_over_does_not_wait_for_its_calls(glados_app: AppFactory) -> None:
+    process, thief = Process(Disk()), Process(Disk())
+    ended: list[str] = []
+
+    @tool("toys.hang", concurrent=True, open_world=False)
+    async def hang() -> None:
+        """Never end."""
+        process.disk.owners = dict.fromkeys(process.disk.owners, thief)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("hang")
+
+    @tool("toys.ask", concurrent=True, open_world=False)
+    async def ask() -> None:
+        """Ask before it is done."""
+
+    options: Any = {"plugins": [plugin_of(hang, ask)], "settings": {"permissions": {"allow": ["toys.hang"]}}}
+    model = Teller([call("toys.hang", "h"), call("toys.ask", "a")])
+    app, _ = await start(glados_app, process, model=model, **options)
+    session = await app.create_session()
+    with pytest.raises(RunLost):
+        await app.run("Go", session=session.id, on_question="wait")
+
+    assert ended == ["hang"]
+    assert len(await process.entries(session.id)) == 2
+
+
+async def test_what_a_run_has_used_before_it_was_resumed_counts(glados_app: AppFactory) -> None:
+    disk, session_id, _ = await crashed(glados_app, 2)
+    process = Process(disk)
+    app, model = await start(glados_app, process, settings={"model": {"max_turns": 1}})
+    await until_done(app, process)
+
+    assert checked(await process.entries(session_id))[-2:] == ["tool a=ok b=ok", "run_end max_turns"]
+    assert model.requests == {}
+
+
+async def test_a_run_that_was_being_aborted_is_not_resumed(glados_app: AppFactory) -> None:
+    process = Process(Disk(), 2)  # the prompt, and what had arrived of the answer
+
+    class Endless(Teller):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+            yield TextDelta("Well")
+            await asyncio.Event().wait()
+
+    app, _ = await start(glados_app, process, model=Endless())
+    session = await app.create_session()
+    with app.bus.subscribe(session.id) as events:
+        running = asyncio.create_task(app.run("Go", session=session.id))
+        await next_of(events, StreamChunk)
+        await app.abort(session.id)
+    with pytest.raises(GladosError, match="dead"):
+        await running
+    second = Process(process.disk)
+    app, model = await start(glados_app, second)
+    await until_done(app, second)
+
+    assert checked(await second.entries(session.id)) == ["user Go", "assistant Well", "run_resume", "run_end aborted"]
+    assert model.requests == {}
+
+
+async def test_a_session_whose_history_came_from_outside_taints_its_runs(glados_app: AppFactory) -> None:
+    store = MemorySessionStore()
+    session = await store.restore(Session("imported", None, timestamp(), timestamp(), tainted=True), [])
+    app = await glados_app(model=Teller(["Hello."]), store=store)
+
+    assert (await app.run("Go", session=session.id)).tainted
