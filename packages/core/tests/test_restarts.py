@@ -20,9 +20,11 @@ from glados.core import (
     ModelDelta,
     ModelRequest,
     Session,
+    SessionEntry,
     StreamChunk,
     TextDelta,
     ToolContext,
+    compaction,
     tool,
 )
 from glados.core.errors import RunLost, SessionBusy
@@ -338,3 +340,30 @@ async def test_a_session_whose_history_came_from_outside_taints_its_runs(glados_
     app = await glados_app(model=Teller(["Hello."]), store=store)
 
     assert (await app.run("Go", session=session.id)).tainted
+
+
+async def test_what_a_plugin_noted_in_a_call_stands_behind_its_result(glados_app: AppFactory) -> None:
+    class Note(SessionEntry):
+        entry_type = "toys.note"
+
+        def shown(self) -> str:
+            return "noted"
+
+    @tool("toys.write", read_only=True, open_world=False)
+    async def write(ctx: ToolContext) -> str:
+        """Write a note."""
+        await ctx.session.append(Note())
+        return "written"
+
+    process, model = Process(Disk(), 3), Teller([call("toys.write", "w")], ["Done."])
+    app, _ = await start(glados_app, process, plugins=[plugin_of(write)], model=model)
+    session = await app.create_session()
+    await until_dead(app, process, "Go", session.id)
+    assert (await process.entries(session.id))[-1].kind == "custom"
+    second = Process(process.disk)
+    app, _ = await start(glados_app, second, plugins=[plugin_of(write)], model=model)
+    await until_done(app, second)
+
+    sent = model.requests[1].messages
+    assert [message.role for message in sent] == ["user", "assistant", "tool", "user", "user"]
+    assert list(sent) == compaction.history(await second.branch(session.id))[:5]

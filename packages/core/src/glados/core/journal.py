@@ -44,6 +44,9 @@ class Journal:
         """Read the branch that the run goes on with."""
         self.entries = list(await self._store.branch(self.session_id))
         self.messages = rebuild(self.entries)
+        if unanswered(self.messages):  # notes wait for the results, which are about to come
+            while self.messages[-1].role == "user":
+                self._notes.insert(0, self.messages.pop())
         self.taint.read(self.entries)
 
     def owe(self, charge: Charge) -> None:
