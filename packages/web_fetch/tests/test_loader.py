@@ -125,7 +125,7 @@ async def test_what_is_no_markdown_of_the_same_host_is_not_taken(
             await writer.drain()
 
     site = await serve(answer)
-    client = fetcher(NAMES, timeout=1.5)
+    client = fetcher(NAMES, timeout=4.5)
     assert await loaded(client, address(site, "/doc"), alternate.format(port=site.port)) == "the page"
     over.set()
     assert {request.headers["host"] for request in site.requests} == {f"good.test:{site.port}"}
