@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -138,3 +139,32 @@ async def test_a_closed_converter_has_no_workers_and_takes_no_pages(converter: O
     assert not first.is_alive
     with pytest.raises(RuntimeError):
         await converted(one, "<p>b")
+
+
+PARENT = """
+import asyncio, os
+from glados.web_fetch.converter import Converter
+from glados.web_fetch.media import Media
+from glados.web_fetch.pages import Source
+from glados.web_fetch.settings import WebFetchSettings
+
+async def main():
+    converter = Converter(WebFetchSettings())
+    await converter.convert(Source("https://good.test/", Media("text/html"), b"<p>a"), "markdown", "page")
+    print(*(process.pid for process in converter._idle), flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_worker_ends_with_the_process_that_started_it_however_that_ends() -> None:
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    worker, ended = os.pidfd_open(int(await parent.stdout.readline())), asyncio.Event()
+    asyncio.get_running_loop().add_reader(worker, ended.set)
+    parent.kill()
+    await parent.wait()
+    await ended.wait()
+    asyncio.get_running_loop().remove_reader(worker)
+    os.close(worker)
