@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.daemon import Daemon, glados, isolated
+from tests.daemon import Daemon, events, glados, isolated
 from tests.model_server import Call, Reply, model_server_thread
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -91,3 +91,26 @@ def test_an_imported_session_asks_before_it_changes_anything(tmp_path: Path) -> 
         [copy] = json.loads(done("sessions", "import", "-", "--json", env=env, input=lines))
         second = json.loads(done("run", "Again", "--session", copy["id"], "--json", env=env))
         assert [step["code"] for step in second["steps"] if step["kind"] == "tool"] == ["permission_denied"]
+
+
+def test_the_rules_of_a_session_are_listed_and_taken_back(tmp_path: Path) -> None:
+    call = Reply(calls=[Call("web-fetch__add-domain", {"domain": "example.org"})])
+    with model_server_thread([call, Reply(text="Added.")]) as model:
+        env = isolated(tmp_path, OPENAI_BASE_URL=model.url)
+        with Daemon(env) as daemon, daemon.client() as client:
+            id = client.post("/api/sessions").json()["id"]
+            asked: dict[str, Any] = {
+                "json": {"prompt": "Add it", "session_id": id},
+                "headers": {"Accept": "text/event-stream"},
+            }
+            with client.stream("POST", "/api/chat", **asked) as response:
+                for event in events(response):
+                    if event["type"] == "permission:requested":
+                        path = f"/api/permissions/{event['payload']['id']}"
+                        client.post(path, json={"answer": "session"}).raise_for_status()
+            [over_http] = client.get("/api/permissions/rules", params={"session_id": id}).json()
+    [rule] = json.loads(done("sessions", "rules", id[:12], "--json", env=env))
+    assert rule == over_http
+    assert (rule["session_id"], rule["effect"]) == (id, "allow")
+    assert done("sessions", "rules", env=env) == "No answer has made a rule.\n"
+    assert done("sessions", "rules", id, "--revoke", rule["id"], "--json", env=env) == "[]\n"
