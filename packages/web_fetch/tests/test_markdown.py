@@ -143,6 +143,16 @@ def test_any_part_of_a_page_is_converted_as_if_it_stood_alone(html: str, place: 
     assert to_markdown(node) == by_the_book(node)
 
 
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(PAGES, st.sets(st.integers(2, 30), min_size=1, max_size=5))
+def test_a_page_that_parts_were_taken_out_of_is_converted_by_the_book(html: str, places: set[int]) -> None:
+    page = root(html)
+    for place, node in enumerate(list(page.traverse(include_text=True))):
+        if place in places and node.tag not in {"html", "body"}:
+            node.decompose()
+    assert to_markdown(page) == by_the_book(page)
+
+
 def test_the_state_of_tasks_stays() -> None:
     tasks = '<ul><li><input type="checkbox" checked> done<li><input type=checkbox>open<li><input type=text> field</ul>'
     assert markdown(tasks) == "* [x] done\n* [ ] open\n* field"

@@ -13,7 +13,7 @@ __all__ = ["TooMuch", "to_markdown"]
 
 
 def to_markdown(root: LexborNode) -> str:
-    """A node and all that is inside of it as Markdown; raises `TooMuch` where that would never end."""
+    """An element and all that is inside of it as Markdown; raises `TooMuch` where that would never end."""
     from glados.web_fetch.walk import walk  # with it comes markdownify, which costs a start more than all else here
 
     return walk(root, Conversion(root)).strip()

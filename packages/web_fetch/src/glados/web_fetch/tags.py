@@ -24,7 +24,7 @@ CONTEXT_NAMES = {INLINE: "_inline", NOFORMAT: "_noformat", PRE: "pre", ITEM: "li
 NO_RULE = Rule()
 
 
-class Element:
+class BookElement:
     """A node as the rule book sees it."""
 
     def __init__(self, work: Conversion, node: LexborNode) -> None:
@@ -42,10 +42,10 @@ class Element:
         behind = self._work.behind(self._node)
         return behind.text_content if behind is not None else None
 
-    def find(self, name: str) -> Element | None:
+    def find(self, name: str) -> BookElement | None:
         """The first element of that name inside."""
         found = next(self._work.inside(self._node, name), None)
-        return Element(self._work, found) if found is not None else None
+        return BookElement(self._work, found) if found is not None else None
 
 
 def by_the_book(name: str) -> Convert:
@@ -54,7 +54,7 @@ def by_the_book(name: str) -> Convert:
 
     def convert(work: Conversion, node: LexborNode, text: str, context: int) -> str:
         names = {known for bit, known in CONTEXT_NAMES.items() if context & bit}
-        return method(Element(work, node), text, names)
+        return method(BookElement(work, node), text, names)
 
     return convert
 
