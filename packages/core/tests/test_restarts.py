@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -367,3 +367,48 @@ async def test_what_a_plugin_noted_in_a_call_stands_behind_its_result(glados_app
     sent = model.requests[1].messages
     assert [message.role for message in sent] == ["user", "assistant", "tool", "user", "user"]
     assert list(sent) == compaction.history(await second.branch(session.id))[:5]
+
+
+@pytest.mark.parametrize("after", [2, 5])
+async def test_a_run_that_is_aborted_while_it_is_taken_up_leaves_a_valid_history(
+    after: int, glados_app: AppFactory
+) -> None:
+    class Slow(Process):
+        reached = asyncio.Event()
+
+        async def children(self, session_id: str) -> list[Session]:
+            self.reached.set()
+            return await asyncio.Event().wait() and []
+
+    disk, session_id, _ = await crashed(glados_app, after)
+    process = Slow(disk)
+    app, _ = await start(glados_app, process)
+    await process.reached.wait()
+    assert await app.abort(session_id)
+
+    log = checked(await process.entries(session_id))
+    assert log[-1] == "run_end aborted"
+    assert log[-2].endswith("=interrupted")
+
+
+async def test_a_run_whose_log_cannot_be_read_stays_open_until_it_can(glados_app: AppFactory) -> None:
+    class Broken(Process):
+        reads = 0
+
+        async def branch(self, session_id: str) -> Sequence[Entry]:
+            self.reads += 1
+            if self.reads == 2:  # the first is to see whether the run is still there
+                raise OSError("the disk hangs")
+            return await super().branch(session_id)
+
+    disk, session_id, _ = await crashed(glados_app, 4)
+    broken = Broken(disk)
+    app, _ = await start(glados_app, broken)
+    while broken.reads < 2:
+        await asyncio.sleep(0)
+    broken.kill()
+    process = Process(disk)
+    app, _ = await start(glados_app, process)
+    await until_done(app, process)
+
+    assert checked(await process.entries(session_id))[-1] == "run_end end"

@@ -49,6 +49,11 @@ class Journal:
                 self._notes.insert(0, self.messages.pop())
         self.taint.read(self.entries)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the run is ours to write to: it was opened, its branch was read, and nobody has taken it over."""
+        return self.opens is None and self.lost is None and bool(self.entries)
+
     def owe(self, charge: Charge) -> None:
         """Count a model call that has no entry of its own: it rides on the next one."""
         self._owed = (*self._owed, charge)

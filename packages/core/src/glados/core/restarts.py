@@ -6,16 +6,13 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from glados.core import compaction
 from glados.core.bus import EventBus
 from glados.core.errors import SessionBusy
 from glados.core.events import MessageCreated, PermissionRefused, RunFinished
-from glados.core.fences import Fence
 from glados.core.foreign import failure
-from glados.core.messages import Message, unanswered
-from glados.core.outcomes import part
-from glados.core.sessions import Draft, Entry, OpenRun, Session, SessionStore
-from glados.core.standing import Standing, interrupted, withdrawn
+from glados.core.messages import Message
+from glados.core.sessions import Entry, OpenRun, Session, SessionStore
+from glados.core.standing import Standing, closing
 
 log = logging.getLogger("glados.restarts")
 DIED = "the process that worked on it died"
@@ -55,12 +52,8 @@ class Restarts:
     async def close(self, run: OpenRun, why: str) -> None:
         """End a run in one step: a result for each call, an answer for each question, and the end."""
         branch = await self._store.branch(run.session_id)
-        drafts = withdrawn(Standing.of(branch, run.id).open.values(), run.id)
-        if calls := unanswered(compaction.history(branch)):
-            results = tuple(part(interrupted(call), Fence()) for call in calls)
-            drafts.append(Draft("message", Message("tool", results), run.id))
-        drafts.append(Draft("run_end", {"run_id": run.id, "stop": "interrupted", "error": None, "why": why}, run.id))
-        entries = await self._store.append(run.session_id, drafts)
+        end = {"run_id": run.id, "stop": "interrupted", "error": None, "why": why}
+        entries = await self._store.append(run.session_id, closing(branch, run.id, end))
         self._tell(run, Standing.of((*branch, *entries), run.id), entries)
 
     async def _recover(self, run: OpenRun) -> None:

@@ -27,7 +27,7 @@ from glados.core.run_context import RunContext
 from glados.core.scope import Scope, ScopedHost
 from glados.core.sessions import Charge, Draft, Entry, RunStart
 from glados.core.shielding import to_the_end
-from glados.core.standing import CONTINUE, Standing, interrupted, spent_below, withdrawn
+from glados.core.standing import CONTINUE, Standing, closing, interrupted, spent_below, withdrawn
 from glados.core.tools import ToolResult
 from glados.core.turns import Turn
 
@@ -46,6 +46,7 @@ class Run:
         self.children = 0
         self.over = False  # once it hears nothing more
         self._parent = parent
+        self._resumed = False
         self._journal = Journal(context.session, id, context.store, context.bus, self._abort)
         self._answers = Answers(context, self._journal, self._turn, self._spend, self.limit)
         self._fence = Fence()
@@ -112,6 +113,7 @@ class Run:
 
     async def resume(self, why: str) -> RunResult:
         """Go on where the run stood when its process died."""
+        self._resumed = True
         return await self._work(self._take_up(why))
 
     async def _work(self, first: Coroutine[Any, Any, str | None]) -> RunResult:
@@ -133,10 +135,10 @@ class Run:
         entry: Entry | None = None
         try:
             await self._close_turn(stop)
-            if self._journal.opens is None and self._journal.lost is None:  # else it is not ours to close
-                ends = withdrawn((self._scope.asked or {}).values(), self.id)
+            if self._journal.is_open:  # else it is not ours to close
                 end = {"run_id": self.id, "stop": stop, "error": error.to_dict() if error else None}
-                entry = (await self._journal.record_all([*ends, Draft("run_end", end, self.id)]))[-1]
+                ends = [Draft("run_end", end, self.id)] if not self._resumed else None
+                entry = (await self._journal.record_all(ends or closing(self._journal.entries, self.id, end)))[-1]
         except Exception as caught:
             stop, error = "error", error or failure("The end of the run", caught)
         result = self.progress.result(self.session_id, self.id, stop, tainted=self.tainted)

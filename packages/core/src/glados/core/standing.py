@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
+from glados.core import compaction
 from glados.core.checks import Checked
 from glados.core.child_ids import ChildId
 from glados.core.errors import ToolInterrupted
-from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage
-from glados.core.outcomes import failed
+from glados.core.fences import Fence
+from glados.core.messages import Message, ToolCallPart, ToolResultPart, Usage, unanswered
+from glados.core.outcomes import failed, part
 from glados.core.questions import Question
 from glados.core.results import Progress, Spent, Step
 from glados.core.scope import refusal
@@ -142,6 +145,15 @@ def withdrawn(questions: Iterable[Question], run_id: str) -> list[Draft]:
         Draft("permission_answer", {"id": each.id, "answer": "deny", "why": why, "principal": "glados"}, run_id)
         for each in questions
     ]
+
+
+def closing(branch: Sequence[Entry], run_id: str, end: dict[str, Any]) -> list[Draft]:
+    """All that ends a run which was interrupted: an answer for each question, a result for each call, and the end."""
+    drafts = withdrawn(Standing.of(branch, run_id).open.values(), run_id)
+    if calls := unanswered(compaction.history(branch)):
+        results = tuple(part(interrupted(call), Fence()) for call in calls)
+        drafts.append(Draft("message", Message("tool", results), run_id))
+    return [*drafts, Draft("run_end", end, run_id)]
 
 
 async def spent_below(store: SessionStore, session_id: str, answers: Sequence[str] | None = None) -> tuple[Spent, int]:
