@@ -97,6 +97,18 @@ def test_a_wrong_value_is_named_and_the_daemon_does_not_start(tmp_path: Path) ->
     assert len(errors.strip().splitlines()) == 1
 
 
+def test_sessions_outlast_the_daemon_and_it_says_so_when_they_do_not(tmp_path: Path) -> None:
+    with Daemon(isolated(tmp_path)) as daemon, daemon.client() as client:
+        assert not [line for line in daemon.lines if "in memory" in line]
+        session_id = client.post("/api/chat", json={"prompt": "Hello"}).json()["session_id"]
+        entries = client.get(f"/api/sessions/{session_id}/entries").json()
+    with Daemon(isolated(tmp_path)) as daemon, daemon.client() as client:
+        assert client.get(f"/api/sessions/{session_id}/entries").json() == entries
+    with Daemon(isolated(tmp_path, CONVERSATIONS_ENABLED="false")) as daemon, daemon.client() as client:
+        assert [line for line in daemon.lines if "sessions are kept in memory and end with this process" in line]
+        assert client.get("/api/sessions").json() == []
+
+
 def test_a_plugin_that_is_switched_off_is_seen_so_everywhere(tmp_path: Path) -> None:
     with Daemon(isolated(tmp_path, WEB_FETCH_ENABLED="false")) as daemon, daemon.client() as client:
         assert "[glados]   web-fetch: disabled" in daemon.lines

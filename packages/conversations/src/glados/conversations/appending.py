@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from glados.conversations.charges import add_charges
 from glados.conversations.order import take_turn
-from glados.conversations.rows import INSERT_ENTRY, EncodedDraft, first_number
+from glados.conversations.rows import INSERT_ENTRY, EncodedDraft
 from glados.core.errors import RunLost, SessionBusy
 from glados.core.sessions import Entry, RunStart, session_not_found, timestamp
 from glados.database import Connection
@@ -67,9 +67,9 @@ class Append:
                 raise RunLost(f"Run {run_id!r} was taken over by another process: leave it to that one.", run_id=run_id)
 
     def _insert(self, connection: Connection, session: int, seq: int, head: str | None, now: str) -> list[Entry]:
-        first, entries, rows = first_number(session), list[Entry](), list[tuple[object, ...]]()
+        entries, rows = list[Entry](), list[tuple[object, ...]]()
         for number, draft in enumerate(self.drafts, seq + 1):
-            rows.append(draft.row(first + number, head, now))
+            rows.append(draft.row(session, number, head, now))
             entries.append(
                 Entry(
                     draft.id,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from glados.conversations.logs import number_of, read_rows
+from glados.conversations.logs import number_of
 from glados.conversations.order import take_turn
-from glados.conversations.rows import first_number
 from glados.conversations.search_index import drop_from_index
 from glados.core.errors import SessionBusy
 from glados.database import Connection
@@ -34,12 +33,8 @@ def delete_session(connection: Connection, session_id: str, allowed: Collection[
             session_id=session_id,
         )
     for number, id, indexed in connection.execute(_FAMILY, (number_of(connection, session_id),)).fetchall():
-        drop_from_index(connection, read_rows(connection, number), indexed)
-        connection.execute(
-            "DELETE FROM conversations_entries WHERE number >= ? AND number < ?",
-            (first_number(number), first_number(number + 1)),
-        )
-        for table in ("tags", "costs", "runs"):
+        drop_from_index(connection, number, indexed)
+        for table in ("entries", "tags", "costs", "runs"):
             connection.execute(f"DELETE FROM conversations_{table} WHERE session = ?", (number,))
         for table in ("rules", "artifacts"):
             connection.execute(f"DELETE FROM conversations_{table} WHERE session_id = ?", (id,))

@@ -9,10 +9,8 @@ from typing import Any
 from glados.conversations.rows import (
     ENTRY_COLUMNS,
     INSERT_ENTRY,
-    SEQ_BITS,
     SESSION_COLUMNS,
     EntryRow,
-    first_number,
     is_storable,
     row_of,
     session_of,
@@ -21,6 +19,8 @@ from glados.conversations.rows import (
 from glados.core.errors import InvalidInput, SessionExists
 from glados.core.sessions import Entry, Session, session_not_found
 from glados.database import Connection
+
+NO_END = (1 << 63) - 1  # no number of an entry is greater
 
 _INSERT_SESSION = (
     "INSERT INTO conversations_sessions (id, parent_id, title, title_lower, tags, principal, forked_from, tainted,"
@@ -54,17 +54,15 @@ def read_session(connection: Connection, session_id: str) -> Session:
 
 def read_rows(connection: Connection, session: int, after: int = 0, limit: int | None = None) -> list[EntryRow]:
     """The rows of a session's log behind a number."""
-    first = first_number(session)
-    last = first + min(after + limit, 1 << SEQ_BITS) if limit is not None else first_number(session + 1)
-    query = f"SELECT {ENTRY_COLUMNS} FROM conversations_entries WHERE number > ? AND number <= ? ORDER BY number"
-    return connection.execute(query, (first + after, last)).fetchall()
+    query = f"SELECT {ENTRY_COLUMNS} FROM conversations_entries WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq"
+    last = NO_END if limit is None else min(after + limit, NO_END)
+    return connection.execute(query, (session, after, last)).fetchall()
 
 
 def has_entry(connection: Connection, session: int, entry_id: str) -> bool:
     """Whether a session has an entry of that id."""
-    query = "SELECT 1 FROM conversations_entries WHERE number > ? AND number < ? AND id = ?"
-    values = (first_number(session), first_number(session + 1), entry_id)
-    return is_storable(entry_id) and connection.execute(query, values).fetchone() is not None
+    query = "SELECT 1 FROM conversations_entries WHERE session = ? AND id = ?"
+    return is_storable(entry_id) and connection.execute(query, (session, entry_id)).fetchone() is not None
 
 
 def branch_rows(rows: list[EntryRow], head: str | None) -> list[EntryRow]:
@@ -112,6 +110,5 @@ def insert_tags(connection: Connection, session: int, tags: Sequence[str]) -> No
 
 def insert_log(connection: Connection, session: int, entries: Sequence[Entry]) -> None:
     """Write the log of a session that has none."""
-    first = first_number(session)
     if entries:
-        connection.executemany(INSERT_ENTRY, [row_of(entry, first + entry.seq) for entry in entries])
+        connection.executemany(INSERT_ENTRY, [row_of(session, entry) for entry in entries])

@@ -47,11 +47,8 @@ class Holder:
         return {draft.run_id: runs[draft.run_id] for draft in drafts if draft.run_id in runs} if runs else {}
 
     @contextmanager
-    def holding(self, run: RunStart | None, lease_id: str) -> Generator[None]:
+    def holding(self, run: RunStart, lease_id: str) -> Generator[None]:
         """Hold a run that is being opened; whoever is cancelled meanwhile may have opened it, and holds it on."""
-        if run is None:
-            yield
-            return
         before = self._runs.get(run.id)
         self._runs[run.id] = lease_id
         try:

@@ -48,17 +48,21 @@ def decoded_messages(texts: Sequence[str]) -> list[Message]:
     return _messages().validate_json(f"[{','.join(texts)}]")
 
 
-def encoded_charges(charges: Sequence[Charge]) -> str | None:
-    """The charges of an entry as JSON text; most have none."""
-    return well_formed(_encode([charge.to_dict() for charge in charges])) if charges else None
+def encoded_extra(origin_id: str | None, charges: Sequence[Charge]) -> str | None:
+    """What few entries have, as JSON text: most have none of it."""
+    if origin_id is None and not charges:
+        return None
+    return well_formed(_encode({"origin_id": origin_id, "charges": [charge.to_dict() for charge in charges]}))
 
 
-def decoded_charges(text: str) -> tuple[Charge, ...]:
-    """The charges of an entry."""
-    return tuple(
+def decoded_extra(text: str) -> tuple[str | None, tuple[Charge, ...]]:
+    """An entry's origin and its charges."""
+    extra = json.loads(text)
+    charges = (
         Charge(item["model"], Usage(**item["usage"]) if item["usage"] else None, item["cost"])
-        for item in json.loads(text)
+        for item in extra["charges"]
     )
+    return extra["origin_id"], tuple(charges)
 
 
 @lru_cache(maxsize=1)

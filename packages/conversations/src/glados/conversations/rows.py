@@ -1,7 +1,4 @@
-"""Rows of the tables as sessions and entries, and entries as rows.
-
-An entry's number is its session's number and its own in one integer: a session's log is one range of the table.
-"""
+"""Rows of the tables as sessions and entries, and entries as rows."""
 
 from __future__ import annotations
 
@@ -10,30 +7,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from glados.conversations.payloads import Payload, decoded_charges, decoded_messages, encoded, encoded_charges
+from glados.conversations.payloads import Payload, decoded_extra, decoded_messages, encoded, encoded_extra
 from glados.core.messages import Message, Usage, well_formed
-from glados.core.sessions import Draft, Entry, EntryKind, Session, new_id
+from glados.core.sessions import Charge, Draft, Entry, EntryKind, Session, new_id
 
-SEQ_BITS = 32
 AT_ONCE = 500  # entries that are decoded in one call, which no other thread interrupts
 
 SESSION_COLUMNS = (
     "id, title, created_at, updated_at, parent_id, principal, seq, head, tags,"
     " input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost, unknown_costs, forked_from, tainted"
 )
-ENTRY_COLUMNS = "number, id, parent_id, kind, payload, created_at, run_id, principal, origin_id, charges"
-INSERT_ENTRY = f"INSERT INTO conversations_entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ENTRY_COLUMNS = "seq, id, parent_id, kind, payload, created_at, run_id, principal, extra"
+INSERT_ENTRY = f"INSERT INTO conversations_entries (session, {ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 # What a kind is marked with when its payload is not the usual one: a message says "message", and nothing else does.
 _UNUSUAL = "*"
 _NO_MESSAGE = "message*"
+_NOTHING: tuple[None, tuple[Charge, ...]] = (None, ())
 
-EntryRow = tuple[int, str, str | None, str, str, str, str | None, str, str | None, str | None]
-
-
-def first_number(session: int) -> int:
-    """What an entry's own number is added to."""
-    return session << SEQ_BITS
+EntryRow = tuple[int, str, str | None, str, str, str, str | None, str, str | None]
 
 
 def storable(text: str) -> str:
@@ -79,19 +71,20 @@ class EncodedDraft:
         self.run_id = draft.run_id
         self.principal = draft.principal
         self.charges = draft.charges
-        self._texts = (_marked(draft.kind, self.payload), text, encoded_charges(draft.charges))
+        self._texts = (_marked(draft.kind, self.payload), text, encoded_extra(None, draft.charges))
 
-    def row(self, number: int, parent_id: str | None, now: str) -> EntryRow:
-        """Its row, now that its place is known."""
-        kind, text, charges = self._texts
-        return (number, self.id, parent_id, kind, text, now, self.run_id, self.principal, None, charges)
+    def row(self, session: int, seq: int, parent_id: str | None, now: str) -> tuple[object, ...]:
+        """The values of its row, now that its place is known."""
+        kind, text, extra = self._texts
+        return (session, seq, self.id, parent_id, kind, text, now, self.run_id, self.principal, extra)
 
 
-def row_of(entry: Entry, number: int) -> EntryRow:
-    """The row of an entry that is stored as it is."""
+def row_of(session: int, entry: Entry) -> tuple[object, ...]:
+    """The values of the row of an entry that is stored as it is."""
     payload, text = encoded(entry.payload)
     return (
-        number,
+        session,
+        entry.seq,
         entry.id,
         entry.parent_id,
         _marked(entry.kind, payload),
@@ -99,22 +92,22 @@ def row_of(entry: Entry, number: int) -> EntryRow:
         entry.created_at,
         entry.run_id,
         entry.principal,
-        entry.origin_id,
-        encoded_charges(entry.charges),
+        encoded_extra(entry.origin_id, entry.charges),
     )
 
 
 def entries_of(session_id: str, rows: Sequence[EntryRow]) -> list[Entry]:
     """The entries of rows of `ENTRY_COLUMNS`; the same values as the dataclass makes, without its slow `__init__`."""
-    mask, entries = (1 << SEQ_BITS) - 1, list[Entry]()
+    entries: list[Entry] = []
     for start in range(0, len(rows), AT_ONCE):
         some = rows[start : start + AT_ONCE]
         for row, payload in zip(some, _payloads(some), strict=True):
-            number, id, parent_id, kind, _, created_at, run_id, principal, origin_id, charges = row
+            seq, id, parent_id, kind, _, created_at, run_id, principal, extra = row
+            origin_id, charges = decoded_extra(extra) if extra is not None else _NOTHING
             entry = _new(Entry)
             _set_id(entry, id)
             _set_session_id(entry, session_id)
-            _set_seq(entry, number & mask)
+            _set_seq(entry, seq)
             _set_parent_id(entry, parent_id)
             _set_kind(entry, kind if kind[-1] != _UNUSUAL else kind[:-1])
             _set_payload(entry, payload)
@@ -122,7 +115,7 @@ def entries_of(session_id: str, rows: Sequence[EntryRow]) -> list[Entry]:
             _set_run_id(entry, run_id)
             _set_principal(entry, principal)
             _set_origin_id(entry, origin_id)
-            _set_charges(entry, decoded_charges(charges) if charges else ())
+            _set_charges(entry, charges)
             entries.append(entry)
     return entries
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from glados.conversations.logs import number_of
-from glados.conversations.rows import ENTRY_COLUMNS, SEQ_BITS, entries_of, first_number
+from glados.conversations.rows import ENTRY_COLUMNS, entries_of
 from glados.conversations.search_index import MOST_GRAMS, add_to_index, gram_numbers, grams_of, missing, plain
 from glados.conversations.settings import ConversationsSettings
 from glados.core.searching import best, hit, words_of
@@ -15,17 +15,16 @@ from glados.database import Connection, DatabaseService
 
 _ROWS = (
     f"SELECT {', '.join(f'e.{column}' for column in ENTRY_COLUMNS.split(', '))}, s.id, s.title"
-    f" FROM conversations_entries e JOIN conversations_sessions s ON s.number = e.number >> {SEQ_BITS}"
+    f" FROM conversations_entries e JOIN conversations_sessions s ON s.number = e.session"
 )
+_WITHIN = "(e.session = ? OR CAST(? AS BIGINT) IS NULL)"
 _INDEXED = {
     "sqlite": f"{_ROWS} JOIN conversations_search ON conversations_search.rowid = e.number"
-    " WHERE conversations_search MATCH ? AND conversations_search.rowid >= ? AND conversations_search.rowid < ?"
-    " ORDER BY conversations_search.rowid DESC LIMIT ?",
+    f" WHERE conversations_search MATCH ? AND {_WITHIN} ORDER BY conversations_search.rowid DESC LIMIT ?",
     "postgresql": f"{_ROWS} JOIN conversations_search x ON x.number = e.number"
-    " WHERE x.grams @> ?::integer[] AND x.number >= ? AND x.number < ? ORDER BY x.number DESC LIMIT ?",
+    f" WHERE x.grams @> ?::integer[] AND {_WITHIN} ORDER BY x.number DESC LIMIT ?",
 }
-_NEWEST = f"{_ROWS} WHERE e.number >= ? AND e.number < ? ORDER BY e.number DESC LIMIT ?"
-_END = (1 << 63) - 1
+_NEWEST = f"{_ROWS} WHERE {_WITHIN} ORDER BY e.number DESC LIMIT ?"
 
 
 class Search:
@@ -50,7 +49,7 @@ class Search:
 
     def _candidates(self, connection: Connection, words: Sequence[str], session: int | None) -> list[Any]:
         """Rows that may be meant, the newest first; words too short for the index are looked for in the newest rows."""
-        within = (0, _END) if session is None else (first_number(session), first_number(session + 1))
+        within = (session, session)
         grams = sorted({gram for word in words for gram in grams_of(plain(word))})[:MOST_GRAMS]
         if not grams:
             return connection.execute(_NEWEST, (*within, self._settings.search_scan)).fetchall()

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from glados.conversations.logs import read_rows
 from glados.conversations.order import take_turn
-from glados.conversations.rows import SEQ_BITS, EntryRow, entries_of, first_number
+from glados.conversations.rows import ENTRY_COLUMNS, entries_of
 from glados.core.searching import searchable
 from glados.database import Connection
 
@@ -25,7 +24,11 @@ STEP_SESSIONS = 200
 STEP_ENTRIES = 500
 STEP_CHARACTERS = 1_000_000
 
-_BEHIND = "SELECT number, indexed FROM conversations_sessions WHERE indexed < seq ORDER BY number LIMIT ?"
+_BEHIND = "SELECT number, indexed, seq FROM conversations_sessions WHERE indexed < seq ORDER BY number LIMIT ?"
+_ROWS = (
+    f"SELECT number, {ENTRY_COLUMNS} FROM conversations_entries"
+    " WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+)
 _CLAIM = "UPDATE conversations_sessions SET indexed = ? WHERE number = ? AND indexed = ?"
 _ADD = {
     "sqlite": "INSERT INTO conversations_search (rowid, text) VALUES (?, ?)",
@@ -51,10 +54,10 @@ def missing(connection: Connection) -> list[Piece]:
     """What the index lacks, as much as is added in one step; nothing when it is complete."""
     pieces: list[Piece] = []
     entries, characters = STEP_ENTRIES, STEP_CHARACTERS
-    for session, indexed in connection.execute(_BEHIND, (STEP_SESSIONS,)).fetchall():
-        rows = read_rows(connection, session, indexed, entries)
+    for session, indexed, seq in connection.execute(_BEHIND, (STEP_SESSIONS,)).fetchall():
+        rows = connection.execute(_ROWS, (session, indexed, seq, entries)).fetchall()
         texts = list(_texts(rows))
-        pieces.append(Piece(session, indexed, rows[-1][0] - first_number(session), texts))
+        pieces.append(Piece(session, indexed, rows[-1][1], texts))
         entries -= len(rows)
         characters -= sum(len(text) for _, text in texts)
         if entries <= 0 or characters <= 0:
@@ -71,15 +74,13 @@ def add_to_index(connection: Connection, pieces: Sequence[Piece]) -> None:
             connection.executemany(_ADD[connection.kind], rows)
 
 
-def drop_from_index(connection: Connection, rows: Sequence[EntryRow], indexed: int) -> None:
+def drop_from_index(connection: Connection, session: int, indexed: int) -> None:
     """Take the texts of a session out again, of which the index has those up to the number `indexed`."""
-    known = [row for row in rows if row[0] & ((1 << SEQ_BITS) - 1) <= indexed]
-    if connection.kind == "sqlite":
-        found: list[tuple[Any, ...]] = list(_texts(known))
-    else:
-        found = [(row[0],) for row in known]
-    if found:
-        connection.executemany(_DROP[connection.kind], found)
+    rows = connection.execute(_ROWS, (session, 0, indexed, indexed)).fetchall()
+    known = list(_texts(rows))
+    if known:
+        is_sqlite = connection.kind == "sqlite"
+        connection.executemany(_DROP[connection.kind], known if is_sqlite else [(number,) for number, _ in known])
 
 
 def grams_of(text: str) -> set[str]:
@@ -97,8 +98,8 @@ def plain(text: str) -> str:
     return text.lower().replace("\0", " ")
 
 
-def _texts(rows: Sequence[EntryRow]) -> Iterable[tuple[int, str]]:
-    for row, entry in zip(rows, entries_of("", rows), strict=True):
+def _texts(rows: Sequence[Any]) -> Iterable[tuple[int, str]]:
+    for row, entry in zip(rows, entries_of("", [row[1:] for row in rows]), strict=True):
         if text := searchable(entry.payload):
             yield row[0], plain(text[:INDEXED_CHARACTERS])
 

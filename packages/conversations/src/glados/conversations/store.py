@@ -112,8 +112,11 @@ class SqlSessionStore:
         held = self._holder.held_by(drafts)
         lease = "" if opens is None else await self._holder.lease_id()
         append = Append(session_id, [EncodedDraft(draft) for draft in drafts], opens, lease, held)
-        with self._holder.holding(opens, lease):
+        if opens is None:
             entries = await self._database.commit(append)
+        else:
+            with self._holder.holding(opens, lease):
+                entries = await self._database.commit(append)
         self._holder.ended(drafts)
         return entries
 

@@ -158,7 +158,8 @@ class MemorySessionStore:
         words = words_of(text)
         logs = [self._log(session_id)] if session_id is not None else list(reversed(self._logs.values()))
         hits = (hit(entry, log.session.title, words) for log in logs for entry in reversed(log.entries))
-        return best((one for one in hits if one is not None), limit)
+        found = sorted((one for one in hits if one is not None), key=lambda one: one[1].created_at, reverse=True)
+        return best(found, limit)
 
     async def costs(self, session_id: str) -> list[ModelCost]:
         """What was spent in a session and below it."""

@@ -31,7 +31,9 @@ CREATE TABLE conversations_tags (
 );
 
 CREATE TABLE conversations_entries (
-    number BIGINT PRIMARY KEY,
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session BIGINT NOT NULL,
+    seq BIGINT NOT NULL,
     id TEXT NOT NULL,
     parent_id TEXT,
     kind TEXT NOT NULL,
@@ -39,9 +41,10 @@ CREATE TABLE conversations_entries (
     created_at TEXT NOT NULL,
     run_id TEXT,
     principal TEXT NOT NULL,
-    origin_id TEXT,
-    charges TEXT
+    extra TEXT
 );
+
+CREATE UNIQUE INDEX conversations_entries_seq ON conversations_entries (session, seq);
 
 CREATE TABLE conversations_costs (
     session BIGINT NOT NULL,
