@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from benchmarks.loop import task
@@ -33,7 +33,7 @@ async def listen(events: Subscription) -> None:
 
 
 @asynccontextmanager
-async def open(url: str) -> AsyncGenerator[task.Run]:
+async def opened(url: str, *plugins: type[Plugin[Any]]) -> AsyncGenerator[task.Run]:
     agent = Agent(instructions=task.INSTRUCTIONS, limits=Limits(turns=10_000))
     with tempfile.TemporaryDirectory() as folder:
         settings: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ async def open(url: str) -> AsyncGenerator[task.Run]:
             "openai": {"base_url": url},
             "model": {"normal": task.MODEL},
         }
-        async with App.open(settings=settings, plugins=[BenchPlugin], environ={}) as app:
+        async with App.open(settings=settings, plugins=[*plugins, BenchPlugin], environ={}) as app:
             with app.bus.subscribe() as events:
                 listener = asyncio.create_task(listen(events))
 
@@ -51,3 +51,8 @@ async def open(url: str) -> AsyncGenerator[task.Run]:
 
                 yield run
                 listener.cancel()
+
+
+def open(url: str) -> AbstractAsyncContextManager[task.Run]:
+    """With sessions in memory."""
+    return opened(url)
