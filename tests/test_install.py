@@ -155,7 +155,7 @@ def test_wheels_hold_the_files_that_are_not_python(wheels: Path) -> None:
 def test_a_third_party_plugin_is_found_as_the_built_in_ones_are(user: Installation) -> None:
     found = plugins(user)
     assert {id: record["state"] for id, record in found.items()} == dict.fromkeys(found, "enabled")
-    assert {"database", "dice", "web-fetch"} <= set(found)
+    assert {"conversations", "database", "dice", "web-fetch"} <= set(found)
     assert (found["dice"]["distribution"], found["dice"]["version"]) == ("glados-dice", "0.1.0")
     assert {"dice.roll", "dice.history"} <= {tool["id"] for tool in user.json("tools", "--json")}
 

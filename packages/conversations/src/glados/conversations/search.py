@@ -37,7 +37,8 @@ class Search:
     async def __call__(self, text: str, limit: int, session_id: str | None) -> list[Found]:
         """Messages with all of these words, the best first."""
         words = words_of(text)
-        while pieces := await self._database.query(missing):
+        step = self._settings.search_step
+        while pieces := await self._database.query(lambda connection: missing(connection, step)):
             await self._database.commit(lambda connection, pieces=pieces: add_to_index(connection, pieces))
 
         def read(connection: Connection) -> list[Found]:

@@ -20,9 +20,7 @@ GRAM = 3  # letters
 MOST_GRAMS = 64  # that one search asks for; what it finds is looked at once more anyway
 # Of each message; no setting, because a text is taken out of the index by saying again what was put in.
 INDEXED_CHARACTERS = 100_000
-STEP_SESSIONS = 200
-STEP_ENTRIES = 500
-STEP_CHARACTERS = 1_000_000
+LONG_ENTRY = 2_000  # characters; of longer ones fewer are added in a step
 
 _BEHIND = "SELECT number, indexed, seq FROM conversations_sessions WHERE indexed < seq ORDER BY number LIMIT ?"
 _ROWS = (
@@ -34,10 +32,10 @@ _ADD = {
     "sqlite": "INSERT INTO conversations_search (rowid, text) VALUES (?, ?)",
     "postgresql": "INSERT INTO conversations_search (number, grams) VALUES (?, ?::integer[])",
 }
-_DROP = {
-    "sqlite": "INSERT INTO conversations_search (conversations_search, rowid, text) VALUES ('delete', ?, ?)",
-    "postgresql": "DELETE FROM conversations_search WHERE number = ?",
-}
+_DROP = "INSERT INTO conversations_search (conversations_search, rowid, text) VALUES ('delete', ?, ?)"
+_DROP_ALL = (
+    "DELETE FROM conversations_search WHERE number IN (SELECT number FROM conversations_entries WHERE session = ?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,11 @@ class Piece:
     texts: list[tuple[int, str]]
 
 
-def missing(connection: Connection) -> list[Piece]:
-    """What the index lacks, as much as is added in one step; nothing when it is complete."""
+def missing(connection: Connection, step: int) -> list[Piece]:
+    """What the index lacks, as much of it as a step of so many entries adds; nothing when it is complete."""
     pieces: list[Piece] = []
-    entries, characters = STEP_ENTRIES, STEP_CHARACTERS
-    for session, indexed, seq in connection.execute(_BEHIND, (STEP_SESSIONS,)).fetchall():
+    entries, characters = step, step * LONG_ENTRY
+    for session, indexed, seq in connection.execute(_BEHIND, (step,)).fetchall():
         rows = connection.execute(_ROWS, (session, indexed, seq, entries)).fetchall()
         texts = list(_texts(rows))
         pieces.append(Piece(session, indexed, rows[-1][1], texts))
@@ -76,11 +74,10 @@ def add_to_index(connection: Connection, pieces: Sequence[Piece]) -> None:
 
 def drop_from_index(connection: Connection, session: int, indexed: int) -> None:
     """Take the texts of a session out again, of which the index has those up to the number `indexed`."""
-    rows = connection.execute(_ROWS, (session, 0, indexed, indexed)).fetchall()
-    known = list(_texts(rows))
-    if known:
-        is_sqlite = connection.kind == "sqlite"
-        connection.executemany(_DROP[connection.kind], known if is_sqlite else [(number,) for number, _ in known])
+    if connection.kind == "postgresql":
+        connection.execute(_DROP_ALL, (session,))
+    elif known := list(_texts(connection.execute(_ROWS, (session, 0, indexed, indexed)).fetchall())):
+        connection.executemany(_DROP, known)
 
 
 def grams_of(text: str) -> set[str]:

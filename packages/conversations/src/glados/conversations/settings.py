@@ -11,6 +11,9 @@ class ConversationsSettings(BaseModel):
     search_candidates: int = Field(
         default=1_000, ge=1, le=100_000, description="Messages that a search looks at, the newest that may be meant."
     )
+    search_step: int = Field(
+        default=500, ge=1, le=10_000, description="Entries that are added to the search index in one transaction."
+    )
     search_scan: int = Field(
         default=10_000,
         ge=1,
