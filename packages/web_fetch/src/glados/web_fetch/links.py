@@ -26,9 +26,13 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[Link]:
 
     Mail addresses, telephone numbers and places in the page are links too; `javascript:` and `data:` are not.
     """
-    addresses = Addresses(page_base(tree, url))
+    nodes = tree.css("[href]:is(a,area,base)")  # one search, because each goes over the whole page
+    bases = [node for node in nodes if node.tag == "base"]
+    if bases:
+        nodes = [node for node in nodes if node.tag != "base"]
+    addresses = Addresses(_base_of(bases[0] if bases else None, url))
     known, found, left = dict[str, str](), list[Link](), MAX_TEXT
-    for node in tree.css("a[href],area[href]"):
+    for node in nodes:
         href = node.attrs.get("href") or ""
         address = known.get(href)
         if address is None:
@@ -43,7 +47,10 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[Link]:
 
 def page_base(tree: LexborHTMLParser, url: str) -> str:
     """The address that relative ones are relative to."""
-    node = tree.css_first("base[href]")
+    return _base_of(tree.css_first("base[href]"), url)
+
+
+def _base_of(node: LexborNode | None, url: str) -> str:
     if node is None:
         return url
     base = Addresses(url).absolute(written(node.attributes.get("href") or ""))
