@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for when this file is started as a script
+sys.path.remove(str(Path(__file__).resolve().parent))  # html.py in it would be taken for the standard library's
 
 from benchmarks.loop.measuring import (
     OWN,

@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.remove(str(Path(__file__).resolve().parent))  # html.py in it would be taken for the standard library's
+
 from openai import AsyncOpenAI
 
 from glados.core.messages import Message, ToolCallPart, ToolResultPart, user_message
