@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,3 +95,42 @@ async def test_a_cut_body_is_told(
     assert result.body_truncated
     assert not result.truncated
     assert result.content_length == 1000
+
+
+WATCHING = """
+import asyncio, sys, threading
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+
+from glados.core import GladosError
+from glados.database.testing import open_database
+from glados.web_fetch import WebFetchService, WebFetchSettings
+from glados.web_fetch.plugin import WebFetchPlugin
+
+HEAVY = ("httpx", "sqlmodel", "markdownify", "selectolax")
+loaded = {}
+
+class Watch(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in HEAVY:
+            loaded.setdefault(name, threading.current_thread() is threading.main_thread())
+
+async def main():
+    async with open_database(f"sqlite:///{sys.argv[1]}/test.sqlite3", WebFetchPlugin) as database:
+        service = WebFetchService(database, WebFetchSettings())
+        sys.meta_path.insert(0, Watch())
+        try:
+            await service.fetch("https://example.com/")
+        except GladosError as error:
+            print(error.code, sorted(loaded), any(loaded.values()))
+        await service.close()
+
+asyncio.run(main())
+"""
+
+
+def test_what_the_first_fetch_loads_is_loaded_off_the_loop(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHING, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "domain_not_allowed ['httpx', 'sqlmodel'] False\n", done.stderr

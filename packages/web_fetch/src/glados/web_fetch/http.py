@@ -36,7 +36,7 @@ from glados.web_fetch.media import Media, parse_media
 from glados.web_fetch.proxy import ProxyBackend, parse_proxy
 from glados.web_fetch.resolver import Resolver, vetted_addresses
 from glados.web_fetch.settings import WebFetchSettings
-from glados.web_fetch.transport import Network, VettingBackend, VettingTransport
+from glados.web_fetch.transport import Network, VettingBackend, VettingTransport, trusted_authorities
 from glados.web_fetch.urls import Url, secured
 
 NOT_MODIFIED, PROXY_REFUSAL = 304, 407
@@ -161,7 +161,7 @@ class HttpClient:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        return self._given_tls or httpcore.default_ssl_context()
+        return self._given_tls or trusted_authorities()
 
     async def _upgraded(self, client: httpx.AsyncClient, url: Url, walk: _Walk) -> Response | Url | None:
         """The answer over https where http was asked for; None where only http will do."""

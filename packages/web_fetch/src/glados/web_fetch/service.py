@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from glados.web_fetch.resolver import Resolver, SystemResolver
 from glados.web_fetch.rules import check_rule, parse_rule, rules_covering
 from glados.web_fetch.settings import Mode, WebFetchSettings
 from glados.web_fetch.urls import Url, parse_url
+from glados.web_fetch.workers import in_thread
 
 if TYPE_CHECKING:
     from glados.web_fetch.allowlist import Allowlist
@@ -71,6 +73,9 @@ class WebFetchService:
         self._clock = clock
         self._cache = Cache(settings.cache_ttl, settings.cache_max_bytes, clock)
         self._flights = Flights[Snapshot]()
+        self._opening = asyncio.Lock()
+        self._opened_allowlist: Allowlist | None = None
+        self._opened_loader: Loader | None = None
 
     async def fetch(
         self,
@@ -113,27 +118,27 @@ class WebFetchService:
     async def is_allowed(self, domain: str) -> bool:
         """Whether a host is on the allowlist, by its name or by a wildcard."""
         try:
-            return await self._allowlist.has_any(rules_covering(parse_host(domain)))
+            return await (await self._allowlist()).has_any(rules_covering(parse_host(domain)))
         except InvalidHost:
             return False
 
     async def add_domain(self, domain: str) -> bool:
         """Allow a host, or `*.example.com`; False if it was allowed already."""
-        return await self._allowlist.add(check_rule(domain, self._guard.is_listed))
+        return await (await self._allowlist()).add(check_rule(domain, self._guard.is_listed))
 
     async def remove_domain(self, domain: str) -> bool:
         """Take a rule off the allowlist; False if it was not on it."""
-        return await self._allowlist.remove(parse_rule(domain))
+        return await (await self._allowlist()).remove(parse_rule(domain))
 
     async def list_domains(self) -> list[str]:
         """Every rule of the allowlist."""
-        return await self._allowlist.rules()
+        return await (await self._allowlist()).rules()
 
     async def close(self) -> None:
         """End the fetches under way, and the processes that convert pages."""
         await self._flights.close()
-        if "_loader" in vars(self):
-            await self._loader.close()
+        if self._opened_loader is not None:
+            await self._opened_loader.close()
 
     async def _snapshot(self, key: Key, *, refresh: bool, is_continued: bool) -> tuple[Snapshot, bool]:
         """The page, and whether it was kept; who reads on reads in the same copy for as long as there is one."""
@@ -147,13 +152,13 @@ class WebFetchService:
         return snapshot, kept is not None and snapshot.page is kept.page
 
     async def _load(self, key: Key, kept: Snapshot | None) -> Snapshot:
-        snapshot = await self._loader.load(key, kept)
+        snapshot = await (await self._loader()).load(key, kept)
         self._cache.put(key, snapshot)
         return snapshot
 
     async def _admit(self, url: Url, redirected_by: Url | None) -> None:
         self._guard.check_url(url)
-        if not await self._allowlist.has_any(rules_covering(url.host)):
+        if not await (await self._allowlist()).has_any(rules_covering(url.host)):
             raise DomainNotAllowed(url.host.name, None if redirected_by is None else redirected_by.host.name)
 
     async def _admit_hops(self, snapshot: Snapshot) -> None:
@@ -162,22 +167,32 @@ class WebFetchService:
             if hop is not None and (before is None or hop.host != before.host):
                 await self._admit(hop, before)
 
-    @cached_property
-    def _allowlist(self) -> Allowlist:
-        # SQLModel is loaded here, with the first question to the table.
-        from glados.web_fetch.allowlist import Allowlist
+    async def _allowlist(self) -> Allowlist:
+        if self._opened_allowlist is None:
+            # SQLModel is loaded here, with the first question to the table.
+            await in_thread(import_module, "glados.web_fetch.allowlist")
+            from glados.web_fetch.allowlist import Allowlist
 
-        return Allowlist(self._database)
+            self._opened_allowlist = Allowlist(self._database)
+        return self._opened_allowlist
 
-    @cached_property
-    def _loader(self) -> Loader:
-        # httpx is loaded here, with the first fetch.
+    async def _loader(self) -> Loader:
+        async with self._opening:
+            if self._opened_loader is None:
+                # httpx and the certificates are loaded here, with the first fetch; for that long nothing else waits.
+                await in_thread(import_module, "glados.web_fetch.loader")
+                self._opened_loader = await self._open_loader()
+            return self._opened_loader
+
+    async def _open_loader(self) -> Loader:
         from glados.web_fetch.converter import Converter
         from glados.web_fetch.http import HttpClient
         from glados.web_fetch.loader import Loader
         from glados.web_fetch.robots import Robots
+        from glados.web_fetch.transport import trusted_authorities
 
-        settings, http = self._settings, HttpClient(self._settings, self._guard, self._resolver)
+        settings = self._settings
+        http = HttpClient(settings, self._guard, self._resolver, await in_thread(trusted_authorities))
         robots = Robots(http, settings.user_agent, settings.timeout, self._clock) if settings.robots == "obey" else None
         return Loader(settings, http, Converter(settings), robots, self._admit)
 

@@ -16,6 +16,11 @@ from glados.web_fetch.resolver import Resolver, vetted_addresses
 CONNECT_TIMEOUT = 5.0
 
 
+def trusted_authorities() -> ssl.SSLContext:
+    """TLS as this machine trusts it; reading the certificates takes a while, so call it in a thread."""
+    return httpcore.default_ssl_context()
+
+
 class Network(httpcore.AsyncNetworkBackend):
     """Plain connections of the operating system."""
 
