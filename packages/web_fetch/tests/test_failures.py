@@ -50,7 +50,7 @@ FAILURES: dict[str, tuple[str, type[ToolError], str]] = {
     "not for programs": ("http://good.test:{site}/private", errors.RobotsDisallowed, "does not allow"),
     "nobody knows for whom": ("http://odd.test:{site}/", errors.RobotsUnreachable, "answered 503"),
 }
-ELSEWHERE = {errors.InvalidDomain, errors.ProxyFailed}
+ELSEWHERE = {errors.InvalidDomain, errors.NoFreePlace, errors.ProxyFailed}
 
 
 @pytest.fixture

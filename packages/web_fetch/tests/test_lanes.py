@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from glados.core import ToolError
+from glados.database import DatabaseService
+from glados.web_fetch.errors import NoFreePlace
 from glados.web_fetch.lanes import Lanes
 
 if TYPE_CHECKING:
-    from conftest import Fetcher, Reply, Request, Serve
+    from conftest import FakeResolver, Fetcher, MakeService, Reply, Request, Serve
 
 HOSTS = [f"{letter}.sub.test" for letter in "abcdefgh"]
 NAMES = {host: ["127.0.0.1"] for host in [*HOSTS, "good.test"]}
@@ -133,3 +135,37 @@ async def test_places_are_given_in_the_order_of_asking_and_nothing_is_kept_of_a_
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order == [0, 1, 3, 4]
     assert lanes._lanes == {}
+
+
+@pytest.mark.parametrize(
+    ("taken", "robots"),
+    [
+        ("the host", "off"),
+        ("the host", "obey"),
+        ("every request", "off"),
+        ("every request", "obey"),
+        ("workers", "off"),
+    ],
+)
+async def test_who_gets_no_place_in_time_is_told_so_and_not_that_the_host_is_slow(
+    database: DatabaseService,
+    service: MakeService,
+    resolver: FakeResolver,
+    serve: Serve,
+    reply: Reply,
+    taken: str,
+    robots: str,
+) -> None:
+    site = await serve(reply("x"))
+    timeout = 5 if taken == "workers" else 0.3
+    fetches = service(
+        database, resolver, timeout=timeout, concurrency=1, concurrency_per_host=1, workers=1, robots=robots
+    )
+    await fetches.add_domain("good.test")
+    lanes, workers = fetches._loader._http._lanes, fetches._loader._converter._slots
+    places = {"the host": lanes.enter("good.test"), "every request": lanes.enter("other.test"), "workers": workers}
+    async with places[taken]:
+        with pytest.raises(NoFreePlace, match=r"good\.test were over while other fetches took all places") as caught:
+            await fetches.fetch(f"http://good.test:{site.port}/")
+    assert caught.value.code == "timeout"
+    assert len(site.requests) == (taken == "workers")

@@ -10,6 +10,7 @@ from typing import Any, Self
 from glados.web_fetch.conversion_process import ConversionProcess, ProcessEnded
 from glados.web_fetch.errors import TooComplex, UnsupportedType
 from glados.web_fetch.pages import Content, Page, Source
+from glados.web_fetch.places import Places
 from glados.web_fetch.settings import Mode, WebFetchSettings
 
 log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ class Converter:
 
     def __init__(self, settings: WebFetchSettings) -> None:
         self._settings = settings
-        self._slots = asyncio.Semaphore(settings.workers)
+        self._slots = Places(settings.workers)
         self._idle: dict[ConversionProcess, asyncio.TimerHandle] = {}
         self._busy: set[ConversionProcess] = set()
         self._ending: set[asyncio.Task[None]] = set()

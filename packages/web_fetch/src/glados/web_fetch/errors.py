@@ -11,6 +11,7 @@ ToolError
 ├── ProxyFailed           proxy_failed          the configured proxy does not pass the request on
 ├── TlsFailed             tls_failed            no trustworthy TLS connection
 ├── FetchTimeout          timeout               not done within the time for one fetch
+├── NoFreePlace           timeout               others took all of that time; the host was not even asked
 ├── TooManyRedirects      too_many_redirects    a chain of redirects without an end
 ├── HttpStatus            http_status           the server answered with an error
 ├── RobotsDisallowed      robots_disallowed     the site does not want programs to read the page
@@ -152,6 +153,20 @@ class FetchTimeout(ToolError):
     def __init__(self, host: str, seconds: float, what: str = "deliver the page") -> None:
         super().__init__(
             f"{host} did not {what} within {seconds:g} s: try again later, or use another site.",
+            domain=host,
+            seconds=seconds,
+        )
+
+
+class NoFreePlace(ToolError):
+    """The time for the fetch was over before it was its turn: nothing is wrong with the host."""
+
+    code = "timeout"
+
+    def __init__(self, host: str, seconds: float) -> None:
+        super().__init__(
+            f"The {seconds:g} s for {host} were over while other fetches took all places: try again when they have"
+            " ended, and fetch fewer pages at a time.",
             domain=host,
             seconds=seconds,
         )

@@ -8,10 +8,11 @@ from dataclasses import replace
 from glados.core import ToolError
 from glados.web_fetch.cache import Key, Snapshot
 from glados.web_fetch.converter import Converter
-from glados.web_fetch.errors import FetchTimeout
+from glados.web_fetch.errors import FetchTimeout, NoFreePlace
 from glados.web_fetch.http import ACCEPT, NOT_MODIFIED, Admit, Ask, HttpClient, Response
 from glados.web_fetch.media import sniffed_kind
 from glados.web_fetch.pages import Page, Source
+from glados.web_fetch.places import ended_waiting
 from glados.web_fetch.robots import Robots
 from glados.web_fetch.settings import WebFetchSettings
 from glados.web_fetch.urls import Url, join_url
@@ -46,7 +47,8 @@ class Loader:
             async with asyncio.timeout(self._settings.timeout):
                 return await self._load(key, kept)
         except TimeoutError as error:
-            raise FetchTimeout(key.url.host.name, self._settings.timeout) from error
+            late = NoFreePlace if ended_waiting(error) else FetchTimeout
+            raise late(key.url.host.name, self._settings.timeout) from error
 
     async def close(self) -> None:
         """End the processes that convert pages."""

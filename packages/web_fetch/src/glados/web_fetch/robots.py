@@ -17,6 +17,7 @@ from glados.web_fetch.errors import (
     AddressNotAllowed,
     DnsFailed,
     HttpStatus,
+    NoFreePlace,
     PortNotAllowed,
     ProxyFailed,
     RobotsDisallowed,
@@ -24,6 +25,7 @@ from glados.web_fetch.errors import (
     TlsFailed,
 )
 from glados.web_fetch.http import Admit, Ask, HttpClient
+from glados.web_fetch.places import ended_waiting
 from glados.web_fetch.urls import Url
 
 MAX_BYTES = 512_000
@@ -132,9 +134,12 @@ class Robots:
             if error.data["domain"] == page.host.name:  # the page itself would meet the same, and that says more
                 raise
             raise RobotsUnreachable(str(page), page.host.name, error.code) from error
-        except (ToolError, TimeoutError) as error:
-            reason = error.code if isinstance(error, ToolError) else "timeout"
-            raise RobotsUnreachable(str(page), page.host.name, reason) from error
+        except TimeoutError as error:
+            if ended_waiting(error):
+                raise NoFreePlace(page.host.name, self._timeout) from error
+            raise RobotsUnreachable(str(page), page.host.name, "timeout") from error
+        except ToolError as error:
+            raise RobotsUnreachable(str(page), page.host.name, error.code) from error
         return parse_robots(response.body.data.decode("utf-8", "replace"), self._user_agent)
 
 
