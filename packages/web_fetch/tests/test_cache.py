@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from glados.web_fetch.cache import Cache, Key, Snapshot
+from glados.web_fetch.cache import MAX_OLDER, MAX_READERS, Cache, Key, Snapshot
 from glados.web_fetch.pages import Page
 from glados.web_fetch.urls import parse_url
 
@@ -61,6 +61,62 @@ def test_what_must_not_be_kept_or_is_too_large_is_not_and_takes_the_older_one_wi
         cache.put(key("a"), gone)
         assert cache.get(key("a")) is None
     assert cache.size == 0
+
+
+def test_who_is_in_the_middle_of_an_older_copy_finds_it_by_the_offset(clock: Clock) -> None:
+    cache, old, new = Cache(300, 10**6, clock), snapshot("old"), snapshot("new")
+    cache.put(key("a"), old)
+    cache.mark(key("a"), old, 1)
+    cache.put(key("a"), new)
+    assert cache.get(key("a"), 1) is old
+    assert cache.get(key("a"), 2) is new
+    assert cache.get(key("a")) is new
+    cache.mark(key("a"), new, 1)
+    assert cache.get(key("a"), 1) is new
+
+
+def test_a_copy_that_has_not_changed_keeps_its_readers(clock: Clock) -> None:
+    cache, first, same = Cache(300, 10**6, clock), snapshot("same"), snapshot("same")
+    cache.put(key("a"), first)
+    cache.mark(key("a"), first, 1)
+    cache.put(key("a"), same)
+    assert len(cache) == 1
+    cache.put(key("a"), snapshot("other"))
+    assert cache.get(key("a"), 1) is same
+
+
+def test_of_older_copies_only_some_that_are_being_read_are_kept(clock: Clock) -> None:
+    cache, unread = Cache(300, 10**6, clock), snapshot("unread")
+    cache.put(key("a"), unread)
+    copies = [snapshot(str(number)) for number in range(MAX_OLDER + 2)]
+    for number, copy in enumerate(copies):
+        cache.put(key("a"), copy)
+        cache.mark(key("a"), copy, number)
+    assert len(cache) == 1 + MAX_OLDER
+    assert [cache.get(key("a"), number) for number in range(len(copies))] == [copies[-1], *copies[1:]]
+    assert cache.size == sum(copy.size for copy in copies[1:])
+
+
+def test_so_many_readers_of_a_copy_are_remembered(clock: Clock) -> None:
+    cache, old = Cache(300, 10**6, clock), snapshot("old")
+    cache.put(key("a"), old)
+    for offset in range(1, MAX_READERS + 2):
+        cache.mark(key("a"), old, offset)
+    cache.put(key("a"), new := snapshot("new"))
+    found = [cache.get(key("a"), offset) for offset in range(1, MAX_READERS + 2)]
+    assert found == [new, *[old] * MAX_READERS]
+
+
+def test_the_older_copies_of_a_page_go_before_the_newest(clock: Clock) -> None:
+    cache = Cache(300, 3 * snapshot("x" * 1000).size, clock)
+    old, new = snapshot("x" * 1000), snapshot("y" * 1000)
+    cache.put(key("a"), old)
+    cache.mark(key("a"), old, 1)
+    cache.put(key("a"), new)
+    for name in "bc":
+        cache.put(key(name), snapshot("x" * 1000))
+    assert cache.get(key("a"), 1) is new
+    assert all(cache.get(key(name)) for name in "abc")
 
 
 def test_without_a_time_nothing_is_kept(clock: Clock) -> None:

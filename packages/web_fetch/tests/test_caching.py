@@ -89,6 +89,29 @@ async def test_who_reads_on_reads_in_the_copy_that_was_begun(
     assert (await fetches.fetch(address(site), max_characters=100)).content.startswith("new words")
 
 
+@pytest.mark.parametrize("mark", ["", '"1"'])
+async def test_who_reads_on_reads_in_the_copy_that_was_begun_also_when_others_have_a_newer_one(
+    fetches: WebFetchService, serve: Serve, reply: Reply, mark: str
+) -> None:
+    page = Versions(reply, **({"ETag": mark} if mark else {}))
+    page.text = "old words " * 30
+    site = await serve(lambda request: page(request))
+    begun = await fetches.fetch(address(site), max_characters=100)
+    page.mark = mark
+    await fetches.fetch(address(site), max_characters=50, refresh=True)  # it is the same still
+    page.text, page.mark = "new and more words " * 30, ""
+    renewed = await fetches.fetch(address(site), max_characters=100, refresh=True)
+    assert begun.next_offset != renewed.next_offset
+    for first, word in ((begun, "old"), (renewed, "new"), (begun, "old")):
+        pieces = [first]
+        while (offset := pieces[-1].next_offset) is not None:
+            pieces.append(await fetches.fetch(address(site), max_characters=100, offset=offset))
+        whole = "".join(piece.content for piece in pieces)
+        assert set(whole.split()) - {"words", "and", "more"} == {word}
+        assert len(whole) == first.content_length
+    assert len(site.requests) == 3
+
+
 async def test_an_offset_without_a_copy_fetches_the_page(fetches: WebFetchService, serve: Serve, reply: Reply) -> None:
     site = await serve(reply("<p>one two three</p>"))
     result = await fetches.fetch(address(site), offset=4)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from glados.web_fetch.pages import Content, Page
@@ -15,8 +15,10 @@ from glados.web_fetch.urls import Url
 if TYPE_CHECKING:
     from glados.web_fetch.http import Validators
 
-# What an entry takes besides its text, roughly: the objects, the URLs, the headers.
-OVERHEAD = 2_000
+# What an entry takes besides its text, roughly: the objects, the URLs, the headers, the readers.
+OVERHEAD = 4_000
+# Older copies of one page that are kept, and readers in the middle of one copy that are remembered.
+MAX_OLDER, MAX_READERS = 3, 50
 
 
 class Key(NamedTuple):
@@ -46,52 +48,73 @@ class Snapshot:
         return OVERHEAD + sum(sys.getsizeof(text) for text in strings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+@dataclass(slots=True)
+class _Copy:
+    """A snapshot that is kept, and where its readers stand who have not come to its end."""
+
     snapshot: Snapshot
     fresh_until: float
+    readers: deque[int] = field(default_factory=lambda: deque[int](maxlen=MAX_READERS))
 
 
 class Cache:
-    """Snapshots by what was asked; `ttl` says how long one is given without asking the server again."""
+    """Snapshots by what was asked; `ttl` says how long one is given without asking the server again.
+
+    Where a page has changed, the older copies are kept for those who are in the middle of them.
+    """
 
     def __init__(self, ttl: float, max_bytes: int, clock: Callable[[], float]) -> None:
         self._ttl = ttl
         self._max_bytes = max_bytes
         self._clock = clock
-        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
+        self._copies: OrderedDict[Key, list[_Copy]] = OrderedDict()  # of each page the newest is the last
         self._size = 0
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return sum(map(len, self._copies.values()))
 
     @property
     def size(self) -> int:
         """How much memory all snapshots take."""
         return self._size
 
-    def get(self, key: Key) -> Snapshot | None:
-        """What is kept, however old it is."""
-        entry = self._entries.get(key)
-        if entry is None:
+    def get(self, key: Key, offset: int = 0) -> Snapshot | None:
+        """What is kept, however old it is: the copy that the offset was given out for, else the newest."""
+        copies = self._copies.get(key)
+        if copies is None:
             return None
-        self._entries.move_to_end(key)
-        return entry.snapshot
+        self._copies.move_to_end(key)
+        begun = (copy for copy in reversed(copies) if offset in copy.readers)
+        return next(begun, copies[-1]).snapshot
 
     def is_fresh(self, key: Key) -> bool:
-        """Whether what is kept may be given without asking the server."""
-        entry = self._entries.get(key)
-        return entry is not None and self._clock() < entry.fresh_until
+        """Whether the newest copy may be given without asking the server."""
+        copies = self._copies.get(key)
+        return copies is not None and self._clock() < copies[-1].fresh_until
 
     def put(self, key: Key, snapshot: Snapshot) -> None:
         """Keep a snapshot from now on; what must not be kept, or is too large, takes the place of nothing."""
-        previous = self._entries.pop(key, None)
-        if previous is not None:
-            self._size -= previous.snapshot.size
+        copies = self._copies.pop(key, [])
+        self._size -= sum(copy.snapshot.size for copy in copies)
         if not self._ttl or not snapshot.may_be_stored or snapshot.size > self._max_bytes:
             return
-        self._entries[key] = _Entry(snapshot, self._clock() + self._ttl)
-        self._size += snapshot.size
+        newest = _Copy(snapshot, self._clock() + self._ttl)
+        if copies and copies[-1].snapshot.page.text == snapshot.page.text:
+            newest.readers = copies.pop().readers
+        copies = [*[copy for copy in copies if copy.readers][-MAX_OLDER:], newest]
+        self._copies[key] = copies
+        self._size += sum(copy.snapshot.size for copy in copies)
         while self._size > self._max_bytes:
-            _, oldest = self._entries.popitem(last=False)
-            self._size -= oldest.snapshot.size
+            self._drop_oldest()
+
+    def mark(self, key: Key, snapshot: Snapshot, offset: int) -> None:
+        """Remember that somebody will read on in this copy, at this offset."""
+        for copy in self._copies.get(key, ()):
+            if copy.snapshot.page.text == snapshot.page.text and offset not in copy.readers:
+                copy.readers.append(offset)
+
+    def _drop_oldest(self) -> None:
+        key, copies = next(iter(self._copies.items()))
+        self._size -= copies.pop(0).snapshot.size
+        if not copies:
+            del self._copies[key]

@@ -91,9 +91,11 @@ class WebFetchService:
         mode = mode or self._settings.default_mode
         limit = self._settings.max_characters if max_characters is None else max_characters
         key = Key(parse_url(url), mode, content)
-        snapshot, cached = await self._snapshot(key, refresh=refresh, is_continued=offset > 0)
+        snapshot, cached = await self._snapshot(key, refresh=refresh, offset=offset)
         page = snapshot.page
         piece = (cut_links if mode == "links" else cut_text)(page.text, offset, limit)
+        if piece.next_offset is not None:
+            self._cache.mark(key, snapshot, piece.next_offset)
         return FetchResult(
             url=url,
             final_url=str(snapshot.hops[-1]),
@@ -140,12 +142,13 @@ class WebFetchService:
         if self._opened_loader is not None:
             await self._opened_loader.close()
 
-    async def _snapshot(self, key: Key, *, refresh: bool, is_continued: bool) -> tuple[Snapshot, bool]:
+    async def _snapshot(self, key: Key, *, refresh: bool, offset: int) -> tuple[Snapshot, bool]:
         """The page, and whether it was kept; who reads on reads in the same copy for as long as there is one."""
+        begun = self._cache.get(key, offset)
+        if begun is not None and not refresh and (offset > 0 or self._cache.is_fresh(key)):
+            await self._admit_hops(begun)
+            return begun, True
         kept = self._cache.get(key)
-        if kept is not None and not refresh and (is_continued or self._cache.is_fresh(key)):
-            await self._admit_hops(kept)
-            return kept, True
         snapshot, leads = await self._flights.join((key, refresh), lambda: self._load(key, kept))
         if not leads:
             await self._admit_hops(snapshot)
