@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from glados.conversations.logs import number_of
@@ -17,14 +17,14 @@ _ROWS = (
     f"SELECT {', '.join(f'e.{column}' for column in ENTRY_COLUMNS.split(', '))}, s.id, s.title"
     f" FROM conversations_entries e JOIN conversations_sessions s ON s.number = e.session"
 )
-_WITHIN = "(e.session = ? OR CAST(? AS BIGINT) IS NULL)"
-_INDEXED = {
+_BY_GRAMS = {
     "sqlite": f"{_ROWS} JOIN conversations_search ON conversations_search.rowid = e.number"
-    f" WHERE conversations_search MATCH ? AND {_WITHIN} ORDER BY conversations_search.rowid DESC LIMIT ?",
-    "postgresql": f"{_ROWS} JOIN conversations_search x ON x.number = e.number"
-    f" WHERE x.grams @> ?::integer[] AND {_WITHIN} ORDER BY x.number DESC LIMIT ?",
+    " WHERE conversations_search MATCH ?",
+    "postgresql": f"{_ROWS} JOIN conversations_search x ON x.number = e.number WHERE x.grams @> ?::integer[]",
 }
-_NEWEST = f"{_ROWS} WHERE {_WITHIN} ORDER BY e.number DESC LIMIT ?"
+_OF_SESSION = " AND e.session = ?"
+# FTS5 gives its rows in that order by itself, which an order by the entries' number would not let it do.
+_ORDERS = {"sqlite": "conversations_search.rowid", "postgresql": "x.number"}
 
 
 class Search:
@@ -43,27 +43,32 @@ class Search:
 
         def read(connection: Connection) -> list[Found]:
             session = None if session_id is None else number_of(connection, session_id)
-            rows = self._candidates(connection, words, session) if words else []
-            return best(_hits(rows, words), limit)
+            return best(_hits(self._candidates(connection, words, session), words), limit) if words else []
 
         return await self._database.query(read)
 
-    def _candidates(self, connection: Connection, words: Sequence[str], session: int | None) -> list[Any]:
+    def _candidates(self, connection: Connection, words: Sequence[str], session: int | None) -> Iterable[Any]:
         """Rows that may be meant, the newest first; words too short for the index are looked for in the newest rows."""
-        within = (session, session)
         grams = sorted({gram for word in words for gram in grams_of(plain(word))})[:MOST_GRAMS]
-        if not grams:
-            return connection.execute(_NEWEST, (*within, self._settings.search_scan)).fetchall()
-        if connection.kind == "sqlite":
-            wanted: Any = " AND ".join('"{}"'.format(gram.replace('"', '""')) for gram in grams)
+        settings, values = self._settings, list[Any]()
+        if grams:
+            query, order, most = _BY_GRAMS[connection.kind], _ORDERS[connection.kind], settings.search_candidates
+            values.append(_wanted(connection, grams))
         else:
-            wanted = gram_numbers(grams)
-        return connection.execute(
-            _INDEXED[connection.kind], (wanted, *within, self._settings.search_candidates)
-        ).fetchall()
+            query, order, most = f"{_ROWS} WHERE true", "e.number", settings.search_scan
+        if session is not None:
+            query += _OF_SESSION
+            values.append(session)
+        return connection.execute(f"{query} ORDER BY {order} DESC LIMIT ?", (*values, most))
 
 
-def _hits(rows: Sequence[Any], words: Sequence[str]) -> Iterator[tuple[int, Found]]:
+def _wanted(connection: Connection, grams: Sequence[str]) -> Any:
+    if connection.kind == "postgresql":
+        return gram_numbers(grams)
+    return " AND ".join('"{}"'.format(gram.replace('"', '""')) for gram in grams)
+
+
+def _hits(rows: Iterable[Any], words: Sequence[str]) -> Iterator[tuple[int, Found]]:
     for *row, session_id, title in rows:
         [entry] = entries_of(session_id, [tuple(row)])
         found = hit(entry, title, words)
