@@ -192,10 +192,10 @@ class WebFetchService:
         from glados.web_fetch.http import HttpClient
         from glados.web_fetch.loader import Loader
         from glados.web_fetch.robots import Robots
-        from glados.web_fetch.transport import trusted_authorities
+        from glados.web_fetch.transport import warmed_up
 
         settings = self._settings
-        http = HttpClient(settings, self._guard, self._resolver, await in_thread(trusted_authorities))
+        http = HttpClient(settings, self._guard, self._resolver, await in_thread(warmed_up))
         robots = Robots(http, settings.user_agent, settings.timeout, self._clock) if settings.robots == "obey" else None
         return Loader(settings, http, Converter(settings), robots, self._admit)
 

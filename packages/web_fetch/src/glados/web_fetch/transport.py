@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Iterable
 from typing import cast
@@ -17,8 +18,15 @@ CONNECT_TIMEOUT = 5.0
 
 
 def trusted_authorities() -> ssl.SSLContext:
-    """TLS as this machine trusts it; reading the certificates takes a while, so call it in a thread."""
+    """TLS as this machine trusts it."""
     return httpcore.default_ssl_context()
+
+
+def warmed_up() -> ssl.SSLContext:
+    """The same, with all that the first connection would load loaded; it takes a while, so call it in a thread."""
+
+    asyncio.run(Network().sleep(0))
+    return trusted_authorities()
 
 
 class Network(httpcore.AsyncNetworkBackend):
@@ -26,6 +34,10 @@ class Network(httpcore.AsyncNetworkBackend):
 
     def __init__(self) -> None:
         self._backend = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await self._backend.sleep(seconds)
 
     async def connect_tcp(
         self,
