@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import random
 import resource
@@ -198,6 +199,8 @@ async def measure(name: str, contender: Contender, address: str, count: int) -> 
     times: list[float] = []
     children = cpu(resource.RUSAGE_CHILDREN)
     async with contender() as fetch:
+        gc.collect()
+        gc.freeze()  # as the daemon does when it is ready
         length = await fetch(f"{address}/warm")
         await asyncio.gather(*(fetch(f"{address}/warm/{n}") for n in range(4)))
 

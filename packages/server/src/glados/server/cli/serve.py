@@ -27,6 +27,7 @@ def command(host: str | None, port: int | None) -> None:
       glados serve --config config/settings.toml --log-level debug
     """
     import asyncio
+    import gc
 
     from glados.server.announce import announce
     from glados.server.cli.application import Application
@@ -42,5 +43,8 @@ def command(host: str | None, port: int | None) -> None:
             announce(app, address, settings)
         except BrokenPipeError:  # `glados serve | head -1`: the daemon serves on
             drop_stdout()
+        # What was loaded stays: looking through all of it for garbage would hold up the loop for longer than a page.
+        gc.collect()
+        gc.freeze()
 
     asyncio.run(serve(settings, lambda extra: application.open(extra, recovers=True), announced))
