@@ -71,6 +71,23 @@ def test_json_is_formatted_and_text_passes() -> None:
     assert converted("# *as it is* <b>", type="text/markdown").text == "# *as it is* <b>"
 
 
+def test_json_keeps_every_digit_repeat_and_letter_when_it_is_formatted() -> None:
+    text = '{"b":1.10,"a":1e400,"a":123456789012345678901.50,"\\u00fc\\n":[],"s":"x: [1,2] {\\"}"," ":{} }'
+    lines = ['  "b": 1.10,', '  "a": 1e400,', '  "a": 123456789012345678901.50,', '  "ü\\n": [],']
+    lines += ['  "s": "x: [1,2] {\\"}",', '  " ": {}']
+    assert converted(text, type="application/json").text.splitlines() == ["{", *lines, "}"]
+    values: Any = [{}, [], {"a": [1, 2.5, None, True, "ä\t", {"b": [[], {}]}]}, "x", -1, ["[", "{", ",", ":", "\\"]]
+    for value in (values, *values):
+        assert converted(json.dumps(value), type="application/json").text == json.dumps(
+            value, indent=2, ensure_ascii=False
+        )
+
+
+def test_json_that_would_become_many_times_as_long_stays_as_it_is() -> None:
+    nested = "[" * 900 + "1" + ",1" * 900 + "]" * 900
+    assert converted(nested, type="application/json").text == nested
+
+
 @pytest.mark.parametrize("text", ['{"a":', "[" * 200_000, "1" * 5000])
 def test_what_is_no_proper_json_passes_as_text(text: str) -> None:
     assert converted(text, type="application/json").text == text
