@@ -56,6 +56,25 @@ def test_the_first_kind_of_rss_has_its_entries_beside_the_channel() -> None:
     assert converted(RDF, type="text/xml").text == "# Old\n\n## [A](https://good.test/a)"
 
 
+@pytest.mark.parametrize("flaw", ["salt & pepper", "salt &amp; pep\x0bper", "salt &amp pepper &;"])
+def test_a_feed_with_a_stray_character_loses_nothing_behind_it(flaw: str) -> None:
+    page = converted(RSS.replace("All of it", flaw))
+    assert "salt & pep" in page.text
+    assert page.text.endswith("the whole text")
+    assert page.text.count("\n## ") == 2
+
+
+def test_a_feed_that_is_cut_keeps_what_came_before() -> None:
+    page = converted(RSS[: RSS.index("short")].replace("All of it", "this & that"))
+    assert page.text.startswith("# [News & more](https://good.test/)\n\nthis & that")
+    assert page.text.endswith("## [Two](https://good.test/2)\n\n2024-01-02")
+
+
+def test_the_title_of_an_entry_cannot_end_its_link() -> None:
+    page = converted(RSS.replace("Two", "Two](https://evil.test/) [2"))
+    assert r"## [Two\](https://evil.test/) \[2](https://good.test/2)" in page.text
+
+
 def test_the_links_of_a_feed_are_those_of_its_entries() -> None:
     assert json.loads(converted(RSS, "links").text) == [
         {"text": "One thing", "href": "https://good.test/1"},

@@ -233,8 +233,8 @@ class UnsupportedType(ToolError):
 
     def __init__(self, url: str, content_type: str) -> None:
         super().__init__(
-            f"{shown(url)} is {content_type or 'of an unknown type'}, and only HTML, plain text, Markdown and JSON"
-            " can be read: look for a web page with the same content.",
+            f"{shown(url)} is {content_type or 'of an unknown type'}, and only HTML, plain text, Markdown, JSON"
+            " and feeds can be read: look for a web page with the same content.",
             url=url,
             content_type=content_type,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from glados.web_fetch.feeds import Entry, Feed
@@ -10,6 +11,7 @@ from glados.web_fetch.html import parse_html
 from glados.web_fetch.links import Link
 
 Markdown = Callable[[str], str]
+_BRACKETS, _ESCAPED = re.compile(r"[\[\]]"), r"\\\g<0>"
 
 
 def feed_markdown(feed: Feed, markdown: Markdown) -> str:
@@ -36,7 +38,7 @@ def plain_line(html: str) -> str:
 
 def _parts(heading: str, entry: Entry, markdown: Markdown) -> Iterator[str]:
     title = plain_line(entry.title) or entry.link or "Untitled"
-    yield f"{heading} [{title}]({entry.link})" if entry.link else f"{heading} {title}"
+    yield f"{heading} [{_BRACKETS.sub(_ESCAPED, title)}]({entry.link})" if entry.link else f"{heading} {title}"
     if entry.date:
         yield " ".join(entry.date.split())
     if entry.body and (body := markdown(entry.body)):

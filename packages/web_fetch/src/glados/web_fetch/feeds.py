@@ -15,6 +15,10 @@ MAX_DEPTH = 100
 _ROOT = re.compile(
     r"(?>\s|<\?[^>]*>|<!--(?>.*?-->)|<!DOCTYPE[^>\[]*(?>\[.*?\]\s*)?>)*+<([\w.:-]+)", re.DOTALL | re.IGNORECASE
 )
+# What XML does not allow and many feeds have all the same: control characters, and an ampersand that is meant as one.
+_STRAY = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&(?!(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z][\w.-]{0,40});)"
+)
 _ROOTS = {"rss", "feed", "rdf", "channel"}
 _ENTRIES = {"item", "entry"}
 # The names of what an entry says, in RSS, Atom and the vocabularies that both are mixed with; the first one counts.
@@ -70,14 +74,27 @@ def parse_feed(text: str, url: str) -> Feed | None:
     """The feed in an XML document, as far as it can be read; None where it is none, or declares entities."""
     if root_name(text) not in _ROOTS:
         return None
+    try:
+        reader, is_whole = _read(text, url)
+        if not is_whole:
+            reader, _ = _read(_STRAY.sub(_mended, text), url)  # if it is cut, what came before is what there is
+    except _Refused:
+        return None
+    return Feed(reader.about, reader.entries) if reader.about.fields or reader.entries else None
+
+
+def _read(text: str, url: str) -> tuple[_Reader, bool]:
+    """What could be read, and whether that was all."""
     reader = _Reader(url)
     try:
         reader.read(text)
-    except _Refused:
-        return None
-    except expat.ExpatError:  # cut or flawed: what came before is what there is
-        pass
-    return Feed(reader.about, reader.entries) if reader.about.fields or reader.entries else None
+    except expat.ExpatError:
+        return reader, False
+    return reader, True
+
+
+def _mended(stray: re.Match[str]) -> str:
+    return "&amp;" if stray[0] == "&" else ""
 
 
 class _Refused(Exception):

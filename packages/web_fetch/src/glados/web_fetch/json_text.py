@@ -25,17 +25,17 @@ def _indented(text: str, limit: int) -> str | None:
     """The tokens with other white space: read as values, numbers would lose digits, and repeated names their values."""
     pieces, line, is_open = list[str](), "\n", False
     for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token in "]}":
+        word = match[0]
+        if word in "]}":
             line = line.removesuffix(_INDENT)
-            piece = token if is_open else line + token
-        elif token == ",":
-            piece = token + line
-        elif token == ":":
+            piece = word if is_open else line + word
+        elif word == ",":
+            piece = word + line
+        elif word == ":":
             piece = ": "
         else:
-            piece = (line if is_open else "") + _readable(token)
-        is_open = token in "[{"
+            piece = (line if is_open else "") + _readable(word)
+        is_open = word in "[{"
         if is_open:
             line += _INDENT
         pieces.append(piece)
@@ -45,6 +45,6 @@ def _indented(text: str, limit: int) -> str | None:
     return "".join(pieces)
 
 
-def _readable(token: str) -> str:
+def _readable(word: str) -> str:
     """A string with its letters in place of escapes."""
-    return json.dumps(json.loads(token), ensure_ascii=False) if token[0] == '"' and "\\" in token else token
+    return json.dumps(json.loads(word), ensure_ascii=False) if word[0] == '"' and "\\" in word else word
