@@ -18,6 +18,7 @@ def test_each_error_has_a_code_of_its_own() -> None:
     ]
     assert sorted(codes) == [
         "address_not_allowed",
+        "busy",
         "connect_failed",
         "decode_failed",
         "dns_failed",

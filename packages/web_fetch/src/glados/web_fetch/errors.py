@@ -11,7 +11,7 @@ ToolError
 ├── ProxyFailed           proxy_failed          the configured proxy does not pass the request on
 ├── TlsFailed             tls_failed            no trustworthy TLS connection
 ├── FetchTimeout          timeout               not done within the time for one fetch
-├── NoFreePlace           timeout               others took all of that time; the host was not even asked
+├── NoFreePlace           busy                  that time was over while other fetches took all places
 ├── TooManyRedirects      too_many_redirects    a chain of redirects without an end
 ├── HttpStatus            http_status           the server answered with an error
 ├── RobotsDisallowed      robots_disallowed     the site does not want programs to read the page
@@ -161,7 +161,7 @@ class FetchTimeout(ToolError):
 class NoFreePlace(ToolError):
     """The time for the fetch was over before it was its turn: nothing is wrong with the host."""
 
-    code = "timeout"
+    code = "busy"
 
     def __init__(self, host: str, seconds: float) -> None:
         super().__init__(
