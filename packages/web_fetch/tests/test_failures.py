@@ -92,7 +92,6 @@ async def test_each_failure_is_one_sentence_to_act_on_and_leaves_nothing_behind(
     redirect: Reply,
     tls_server: ssl.SSLContext,
     full_port: int,
-    monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
     over, answers = asyncio.Event(), replies(reply, redirect)
@@ -110,13 +109,13 @@ async def test_each_failure_is_one_sentence_to_act_on_and_leaves_nothing_behind(
 
     ports = {"site": (await serve(answer)).port, "tls": (await serve(reply("x"), tls=tls_server)).port}
     url, kind, words = FAILURES[name]
-    if name == "no connection in time":
-        monkeypatch.setattr("glados.web_fetch.transport.CONNECT_TIMEOUT", 0.2)
-        monkeypatch.setattr("glados.web_fetch.exchange.CONNECT_TIMEOUT", 0.2)
     resolver.names |= {"odd.test": ["127.0.0.1"], "inside.test": ["10.0.0.1"], "public.test": ["93.184.215.14"]}
     obeys = "obey" if issubclass(kind, errors.RobotsDisallowed | errors.RobotsUnreachable) else "off"
     timeout, seconds = 1 if name == "no page in time" else 20, 0.2 if name == "too complex" else 5
-    fetches = service(database, resolver, timeout=timeout, convert_seconds=seconds, robots=obeys)
+    connecting = 0.2 if name == "no connection in time" else 5
+    fetches = service(
+        database, resolver, timeout=timeout, connect_timeout=connecting, convert_seconds=seconds, robots=obeys
+    )
     for domain in ("good.test", "odd.test", "inside.test", "public.test", "nowhere.test"):
         await fetches.add_domain(domain)
     rows = await stored(database)

@@ -179,10 +179,8 @@ async def test_a_host_that_does_not_answer_at_all_is_a_timeout(fetcher: type[Fet
             waiting = stack.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(listener.getsockname())
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("glados.web_fetch.transport.CONNECT_TIMEOUT", 0.2)
-            with pytest.raises(FetchTimeout):
-                await fetcher(HERE).get(f"http://good.test:{listener.getsockname()[1]}/")
+        with pytest.raises(FetchTimeout, match=r"take a connection within 0\.2 s"):
+            await fetcher(HERE, connect_timeout=0.2).get(f"http://good.test:{listener.getsockname()[1]}/")
 
 
 def raw(head: str, body: bytes = b"") -> bytes:

@@ -12,7 +12,6 @@ import httpx
 
 from glados.core import ToolError
 from glados.web_fetch.errors import ConnectFailed, FetchTimeout, InvalidUrl, TlsFailed
-from glados.web_fetch.transport import CONNECT_TIMEOUT
 from glados.web_fetch.urls import DEFAULT_PORTS, Url, join_url
 
 MAX_HEADERS = 100
@@ -20,7 +19,7 @@ MAX_HEADERS = 100
 
 @asynccontextmanager
 async def exchange(
-    client: httpx.AsyncClient, request: httpx.Request, url: Url, patience: float | None
+    client: httpx.AsyncClient, request: httpx.Request, url: Url, patience: float | None, connect_timeout: float
 ) -> AsyncGenerator[httpx.Response, None]:
     """Send the request; whatever breaks, until the body is read, becomes an error of this plugin.
 
@@ -31,11 +30,11 @@ async def exchange(
             async with asyncio.timeout(patience):
                 response = await client.send(request, auth=None, stream=True)
         except TimeoutError as error:
-            raise FetchTimeout(url.host.name, patience or CONNECT_TIMEOUT) from error
+            raise FetchTimeout(url.host.name, patience or connect_timeout) from error
         async with aclosing(response):
             yield response
     except httpx.TimeoutException as error:
-        raise FetchTimeout(url.host.name, CONNECT_TIMEOUT, "take a connection") from error
+        raise FetchTimeout(url.host.name, connect_timeout, "take a connection") from error
     except (httpx.TransportError, OSError) as error:
         raise _failure(url.host.name, error) from error
 

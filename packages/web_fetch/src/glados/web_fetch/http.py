@@ -154,10 +154,10 @@ class HttpClient:
         )
 
     def _backend(self, *, tunnel: bool) -> httpcore.AsyncNetworkBackend:
-        below = self._given_network or Network()
+        below, patience = self._given_network or Network(), self._settings.connect_timeout
         if self._proxy is None:
-            return VettingBackend(self._resolver, self._guard, below)
-        return ProxyBackend(self._proxy, self._resolver, self._guard, below, tunnel=tunnel, tls=self._tls)
+            return VettingBackend(self._resolver, self._guard, below, patience)
+        return ProxyBackend(self._proxy, self._resolver, self._guard, below, patience, tunnel=tunnel, tls=self._tls)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -202,7 +202,7 @@ class HttpClient:
 
     async def _ask(self, client: httpx.AsyncClient, url: Url, walk: _Walk, patience: float | None) -> Response | Url:
         ask, request = walk.ask, self._request(url, walk.ask)
-        async with exchange(client, request, url, patience) as response:
+        async with exchange(client, request, url, patience, self._settings.connect_timeout) as response:
             headers = read_headers(url, response.extensions["headers"])
             status, hops = response.status_code, (*walk.hops, url)
             if status in REDIRECTS and "location" in headers:

@@ -15,7 +15,6 @@ import httpcore
 from glados.web_fetch.errors import DnsFailed, ProxyFailed
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.resolver import Resolver, vetted_addresses
-from glados.web_fetch.transport import CONNECT_TIMEOUT
 from glados.web_fetch.urls import DEFAULT_PORTS
 
 MAX_ANSWER = 16_384
@@ -54,6 +53,7 @@ class ProxyBackend(httpcore.AsyncNetworkBackend):
         resolver: Resolver,
         guard: AddressGuard,
         network: httpcore.AsyncNetworkBackend,
+        connect_timeout: float,
         *,
         tunnel: bool,
         tls: ssl.SSLContext,
@@ -62,6 +62,7 @@ class ProxyBackend(httpcore.AsyncNetworkBackend):
         self._resolver = resolver
         self._guard = guard
         self._network = network
+        self._connect_timeout = connect_timeout
         self._tunnel = tunnel
         self._tls = tls
 
@@ -79,10 +80,10 @@ class ProxyBackend(httpcore.AsyncNetworkBackend):
             await vetted_addresses(host, port, self._resolver, self._guard)
         try:
             stream = await self._network.connect_tcp(
-                self._proxy.host, self._proxy.port, CONNECT_TIMEOUT, local_address, socket_options
+                self._proxy.host, self._proxy.port, self._connect_timeout, local_address, socket_options
             )
             if self._proxy.scheme == "https":
-                stream = await stream.start_tls(self._tls, self._proxy.host, CONNECT_TIMEOUT)
+                stream = await stream.start_tls(self._tls, self._proxy.host, self._connect_timeout)
         except (httpcore.ConnectError, httpcore.ConnectTimeout, OSError) as error:
             raise ProxyFailed(host, str(error)[:200] or type(error).__name__) from error
         return await self._tunnelled(stream, host, port) if self._tunnel else stream

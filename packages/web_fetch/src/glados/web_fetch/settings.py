@@ -59,6 +59,13 @@ class WebFetchSettings(BaseModel):
         allow_inf_nan=False,
         description="How many seconds one fetch may take in all, redirects and conversion included.",
     )
+    connect_timeout: float = Field(
+        default=5.0,
+        ge=0.1,
+        le=MAX_TIMEOUT,
+        allow_inf_nan=False,
+        description="How many seconds each address of a host may take to accept a connection.",
+    )
     max_bytes: int = Field(
         default=5_000_000,
         ge=1_000,

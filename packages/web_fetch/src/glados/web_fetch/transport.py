@@ -14,8 +14,6 @@ from glados.core import PluginError
 from glados.web_fetch.guard import AddressGuard
 from glados.web_fetch.resolver import Resolver, vetted_addresses
 
-CONNECT_TIMEOUT = 5.0
-
 
 def trusted_authorities() -> ssl.SSLContext:
     """TLS as this machine trusts it."""
@@ -73,10 +71,13 @@ class _Stream(httpcore.AsyncNetworkStream):
 class VettingBackend(httpcore.AsyncNetworkBackend):
     """Connects to vetted addresses only; name, TLS and Host header stay those of the URL."""
 
-    def __init__(self, resolver: Resolver, guard: AddressGuard, network: httpcore.AsyncNetworkBackend) -> None:
+    def __init__(
+        self, resolver: Resolver, guard: AddressGuard, network: httpcore.AsyncNetworkBackend, connect_timeout: float
+    ) -> None:
         self._resolver = resolver
         self._guard = guard
         self._network = network
+        self._connect_timeout = connect_timeout
 
     async def connect_tcp(
         self,
@@ -91,7 +92,7 @@ class VettingBackend(httpcore.AsyncNetworkBackend):
         for address in await vetted_addresses(host, port, self._resolver, self._guard):
             try:
                 return await self._network.connect_tcp(
-                    str(address), port, CONNECT_TIMEOUT, local_address, socket_options
+                    str(address), port, self._connect_timeout, local_address, socket_options
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
