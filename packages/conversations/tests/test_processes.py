@@ -85,9 +85,13 @@ async def holding(anyio_backend: Any, database_url: str) -> AsyncIterator[Holdin
         await process.communicate()
 
 
-async def end(process: Process) -> None:
+async def end(process: Process, store: SqlSessionStore) -> None:
+    """Kill a process, and wait until its runs are seen as dead: a server hears of it by a socket, in its own time."""
     process.send_signal(signal.SIGKILL)
     await process.wait()
+    async with asyncio.timeout(30):
+        while any(run.alive for run in await store.open_runs()):
+            pass
 
 
 async def test_a_run_of_another_process_is_busy_while_it_lives_and_can_be_taken_over_when_it_is_dead(
@@ -101,7 +105,10 @@ async def test_a_run_of_another_process_is_busy_while_it_lives_and_can_be_taken_
         await store.append(session.id, [], opens=RunStart("r2"))
     with pytest.raises(SessionBusy):
         await store.delete(session.id)
-    await end(other)
+    with pytest.raises(SessionBusy):
+        await store.switch(session.id, None)
+    await end(other, store)
+    await store.switch(session.id, None)
     assert await store.open_runs() == [OpenRun("r1", session.id, True, 0, alive=False, mine=False)]
     with pytest.raises(SessionBusy):
         await store.append(session.id, [], opens=RunStart("r2"))
@@ -115,7 +122,7 @@ async def test_of_two_services_one_takes_a_dead_run_over_and_the_other_cannot_wr
     store: SqlSessionStore, holding: Holding, database_url: str
 ) -> None:
     session = await store.create()
-    await end(await holding(session.id, "r1"))
+    await end(await holding(session.id, "r1"), store)
     async with open_database(database_url, ConversationsPlugin) as second:
         other = SqlSessionStore(second)
         taken = await asyncio.gather(store.adopt("r1"), other.adopt("r1"))
@@ -149,6 +156,6 @@ async def test_a_session_with_a_dead_run_below_it_can_be_deleted(store: SqlSessi
     with pytest.raises(SessionBusy):
         await store.delete(root.id)
     assert len(await store.list()) == 2
-    await end(other)
+    await end(other, store)
     await store.delete(root.id)
     assert (await store.list(), await store.open_runs()) == ([], [])

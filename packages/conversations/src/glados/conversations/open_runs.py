@@ -16,9 +16,15 @@ _RUNS = (
     "SELECT r.id, s.id, r.resumable, r.resumed, r.lease FROM conversations_runs r"
     " JOIN conversations_sessions s ON s.number = r.session"
 )
+_LEASES = "SELECT lease FROM conversations_runs WHERE session = ?"
 _ADOPT = "UPDATE conversations_runs SET lease = ?, resumed = resumed + 1 WHERE id = ? AND lease = ?"
 
 _Run = tuple[str, str, int, int, str]
+
+
+def leases_in(connection: Connection, session: int) -> set[str]:
+    """The leases of the runs that are open in a session."""
+    return {row[0] for row in connection.execute(_LEASES, (session,)).fetchall()}
 
 
 class Holder:
@@ -40,6 +46,10 @@ class Holder:
     def has(self, lease_id: str) -> bool:
         """Whether a lease is held here."""
         return self._lease is not None and self._lease.id == lease_id and not self._lease.lost
+
+    async def dead_among(self, leases: Iterable[str]) -> set[str]:
+        """Those that no process holds any more."""
+        return {lease for lease in leases if not self.has(lease) and not await self._database.is_alive(lease)}
 
     def held_by(self, drafts: Iterable[Draft]) -> dict[str, str]:
         """The runs of this process that speak in these drafts, each with its lease."""

@@ -22,7 +22,7 @@ from glados.conversations.logs import (
     read_rows,
     read_session,
 )
-from glados.conversations.open_runs import Holder
+from glados.conversations.open_runs import Holder, leases_in
 from glados.conversations.order import take_turn
 from glados.conversations.rows import (
     SESSION_COLUMNS,
@@ -49,6 +49,7 @@ from glados.core.sessions import (
     entry_not_found,
     new_id,
     session_not_found,
+    session_works,
     timestamp,
 )
 from glados.database import Connection, DatabaseService
@@ -151,7 +152,14 @@ class SqlSessionStore:
     async def switch(self, session_id: str, entry_id: str | None) -> Session:
         """Let the next entry follow this one instead of the head."""
 
+        def open_there(connection: Connection) -> set[str]:
+            return leases_in(connection, number_of(connection, session_id))
+
+        dead = await self._holder.dead_among(await self._database.query(open_there))
+
         def check(connection: Connection, number: int) -> None:
+            if not leases_in(connection, number) <= dead:
+                raise session_works(session_id)
             if entry_id is not None and not has_entry(connection, number, entry_id):
                 raise entry_not_found(session_id, entry_id)
 
@@ -178,7 +186,7 @@ class SqlSessionStore:
     async def delete(self, session_id: str) -> None:
         """Delete a session and those below it in one step."""
         leases = await self._database.query(lambda connection: leases_below(connection, session_id))
-        allowed = {lease for lease in leases if self._holder.has(lease) or not await self._database.is_alive(lease)}
+        allowed = {lease for lease in leases if self._holder.has(lease)} | await self._holder.dead_among(leases)
         await self._database.commit(lambda connection: delete_session(connection, session_id, allowed))
 
     async def search(self, text: str, *, limit: int = 20, session_id: str | None = None) -> list[Found]:

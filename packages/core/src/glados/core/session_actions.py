@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Literal
 
 from glados.core.bus import EventBus
-from glados.core.errors import RequestError, SessionBusy, SessionNotFound
+from glados.core.errors import RequestError, SessionNotFound
 from glados.core.events import SessionCreated, SessionUpdated
 from glados.core.export_lines import MAX_TAG, MAX_TAGS, MAX_TITLE
 from glados.core.exports import ExportedSession, json_lines
@@ -15,7 +15,7 @@ from glados.core.imports import LogReader, renamed
 from glados.core.lines import Lines
 from glados.core.messages import well_formed
 from glados.core.session_markdown import markdown
-from glados.core.sessions import Found, ModelCost, Session, SessionStore, session_not_found
+from glados.core.sessions import Found, ModelCost, Session, SessionStore, session_not_found, session_works
 from glados.core.shielding import to_the_end
 
 ExportFormat = Literal["jsonl", "markdown"]
@@ -117,9 +117,7 @@ class SessionActions:
         """Refuse while a run works in the session, here or in another process: it reads and writes its branch."""
         runs = await self.sessions.open_runs(session_id)
         if self._lines.tasks(session_id) or any(run.alive for run in runs):
-            raise SessionBusy(
-                f"A run works in session {session_id!r}: wait for it, or abort it.", session_id=session_id
-            )
+            raise session_works(session_id)
 
     async def _is_there(self, session_id: str) -> bool:
         try:

@@ -22,6 +22,7 @@ from glados.core.sessions import (
     entry_not_found,
     new_id,
     session_not_found,
+    session_works,
     timestamp,
 )
 
@@ -129,6 +130,8 @@ class MemorySessionStore:
 
     async def switch(self, session_id: str, entry_id: str | None) -> Session:
         """Let the next entry follow this one instead of the head."""
+        if self._log(session_id).run is not None:
+            raise session_works(session_id)
         if entry_id is not None:
             self._entry(session_id, entry_id)
         return self._change(session_id, head=entry_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
-from glados.core.errors import EntryNotFound, SessionNotFound
+from glados.core.errors import EntryNotFound, SessionBusy, SessionNotFound
 from glados.core.messages import Message, Usage
 
 EntryKind = Literal[
@@ -233,7 +233,10 @@ class SessionStore(Protocol):
         ...
 
     async def switch(self, session_id: str, entry_id: str | None) -> Session:
-        """Let the next entry follow this one instead of the head; None begins anew. EntryNotFound if it has none."""
+        """Let the next entry follow this one instead of the head; None begins anew. EntryNotFound if it has none.
+
+        SessionBusy while a run works in the session, here or in another process: it goes on behind the head.
+        """
         ...
 
     async def fork(self, session_id: str, *, at: str | None = None, title: str | None = None) -> Session:
@@ -277,6 +280,11 @@ def entry_not_found(session_id: str, entry_id: str) -> EntryNotFound:
     return EntryNotFound(
         f"Session {session_id!r} has no entry {entry_id!r}: list its entries.", session_id=session_id, entry_id=entry_id
     )
+
+
+def session_works(session_id: str) -> SessionBusy:
+    """The error of every store."""
+    return SessionBusy(f"A run works in session {session_id!r}: wait for it, or abort it.", session_id=session_id)
 
 
 def new_id() -> str:

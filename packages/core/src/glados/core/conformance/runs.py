@@ -80,6 +80,14 @@ class RunTests:
         assert await store.open_runs() == []
         await refused(store.append(session.id, [Draft("custom", {}, "r1")]), SessionNotFound)
 
+    async def test_the_head_stays_where_it_is_while_a_run_is_open(self, store: SessionStore) -> None:
+        session = await store.create()
+        [prompt] = await store.append(session.id, [Draft("custom", {}, "r1")], opens=RunStart("r1"))
+        await refused(store.switch(session.id, None), SessionBusy)
+        assert (await store.get(session.id)).head == prompt.id
+        await store.append(session.id, [Draft("run_end", {}, "r1")])
+        assert (await store.switch(session.id, prompt.id)).head == prompt.id
+
     async def test_a_copy_and_what_comes_back_have_no_open_run(self, store: SessionStore) -> None:
         session = await store.create()
         entries = await store.append(session.id, [Draft("custom", {}, "r1")], opens=RunStart("r1"))
