@@ -28,6 +28,7 @@ Time = Annotated[
     AfterValidator(_time),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=255)]
+Principal = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,255}$")]
 Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 
 
@@ -47,7 +48,7 @@ class SessionLine(Line):
     created_at: Time
     updated_at: Time
     parent_id: Id | None
-    principal: Name
+    principal: Principal
     seq: Annotated[int, Field(ge=0)]
     head: Id | None
     tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=MAX_TAG)]], Field(max_length=MAX_TAGS)]
@@ -83,7 +84,7 @@ class EntryLine(Line):
     payload: dict[str, Any]
     created_at: Time
     run_id: Id | None
-    principal: Name
+    principal: Principal
     origin_id: Id | None = None
     charges: Annotated[list[ChargeLine], Field(max_length=MAX_CHARGES)] = []
 
