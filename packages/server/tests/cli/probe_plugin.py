@@ -80,12 +80,16 @@ async def wait() -> dict[str, bool]:
     return {}
 
 
+class FileSessionStore(MemorySessionStore):
+    """Sessions that are in a file between two commands."""
+
+
 class ProbePlugin(Plugin[ProbeSettings]):
     """All of the above."""
 
     id = "probe"
 
-    store = MemorySessionStore()
+    store = FileSessionStore()
 
     @hookimpl
     async def setup(self, services: Services) -> None:
@@ -94,7 +98,7 @@ class ProbePlugin(Plugin[ProbeSettings]):
             services.provide(SessionStore, lambda: self.store, replace=True)
             lines = self.settings.sessions.read_bytes().splitlines() if self.settings.sessions.exists() else []
             for log in LogReader().read(lines) if lines else ():
-                await self.store.restore(replace(log.session, tainted=False), log.entries)
+                await self.store.restore([(replace(log.session, tainted=False), log.entries)])
 
     @hookimpl
     async def teardown(self) -> None:

@@ -279,3 +279,14 @@ def test_every_command_below_has_examples() -> None:
     }
     for below in command.commands.values():
         assert re.search(r"Examples:\n +glados sessions ", below.help or "")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["import", "-"], ["search", "cake"], ["export", "5f0c"]])
+def test_where_no_sessions_are_stored_that_is_said_instead_of_an_empty_answer(
+    arguments: list[str], environment: dict[str, str], glados: Glados
+) -> None:
+    del environment["PROBE_SESSIONS"]
+    done = glados("sessions", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Sessions are stored nowhere" in done.stderr
+    assert glados("sessions", "rules").returncode == 0

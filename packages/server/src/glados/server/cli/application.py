@@ -8,7 +8,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, redirect_stdout
 from typing import Any, TypeVar
 
-from glados.core import App, CommandContext, GladosSettings, Services, Settings, discover, installed
+from glados.core import (
+    App,
+    CommandContext,
+    GladosSettings,
+    MemorySessionStore,
+    Services,
+    Settings,
+    discover,
+    installed,
+)
+from glados.core.errors import ConfigurationError
 from glados.core.settings import DEFAULT
 from glados.server.assembly import open_app
 from glados.server.cli import logs
@@ -55,9 +65,25 @@ class Application:
 
         return asyncio.run(opened())
 
+    def run_on_sessions(self, work: Callable[[App], Awaitable[T]]) -> T:
+        """Do work on the sessions that are stored; where none can be, that is said instead of an empty answer."""
+
+        async def checked(app: App) -> T:
+            if type(app.sessions) is MemorySessionStore:
+                raise _not_stored(app)
+            return await work(app)
+
+        return self.run(checked)
+
     def _log_level(self, *, quiet: bool) -> str:
         """What was asked for; a command that answers and ends says less by itself than the daemon."""
         section = self.settings.section("glados", GladosSettings)
         level = section.load().log_level
         given = next(setting for setting in section.values if setting.name == "log_level").source != DEFAULT
         return level if given or not quiet else "warning"
+
+
+def _not_stored(app: App) -> ConfigurationError:
+    failed = [f"the plugin {record.id!r} failed: {record.reason}" for record in app.plugins if record.state == "failed"]
+    why = " ".join(failed) or "the plugin 'conversations' is not enabled."
+    return ConfigurationError(f"Sessions are stored nowhere, so that there is none to work on: {why}")

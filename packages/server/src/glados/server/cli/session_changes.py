@@ -131,7 +131,7 @@ def _change(id: str, change: Callable[[App, Session], Awaitable[Session]], told:
     async def changed(app: App) -> Session:
         return await change(app, await app.find_session(id))
 
-    session = Application(invocation()).run(changed)
+    session = Application(invocation()).run_on_sessions(changed)
     if invocation().json:
         out.json(session.to_dict())
     else:

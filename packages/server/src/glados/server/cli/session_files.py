@@ -50,7 +50,7 @@ def export(id: str, format: Any, output: str | None) -> None:
             async for piece in pieces:
                 file.write(piece)
 
-    Application(invocation()).run(exported)
+    Application(invocation()).run_on_sessions(exported)
 
 
 @click.command("import")
@@ -76,7 +76,7 @@ def import_(file: BinaryIO) -> None:
     async def imported(app: App) -> list[Session]:
         return await app.import_sessions(_lines(file))
 
-    sessions = Application(invocation()).run(imported)
+    sessions = Application(invocation()).run_on_sessions(imported)
     if invocation().json:
         out.json([session.to_dict() for session in sessions])
     else:

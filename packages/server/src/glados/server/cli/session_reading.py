@@ -37,7 +37,7 @@ def show(id: str) -> None:
         async for piece in await app.export_session(session.id, "markdown"):
             out.write(piece)
 
-    Application(invocation()).run(shown)
+    Application(invocation()).run_on_sessions(shown)
 
 
 @click.command("search")
@@ -64,7 +64,7 @@ def search(text: str, session: str | None, limit: int) -> None:
         where = (await app.find_session(session)).id if session is not None else None
         return await app.search(words, limit=limit, session_id=where)
 
-    found = Application(invocation()).run(searched)
+    found = Application(invocation()).run_on_sessions(searched)
     if invocation().json:
         out.json([hit.to_dict() for hit in found])
     elif found:
@@ -93,7 +93,7 @@ def costs(id: str) -> None:
     async def spent(app: App) -> list[ModelCost]:
         return await app.costs((await app.find_session(id)).id)
 
-    found = Application(invocation()).run(spent)
+    found = Application(invocation()).run_on_sessions(spent)
     if invocation().json:
         out.json([cost.to_dict() for cost in found])
     elif found:

@@ -63,7 +63,7 @@ def list_command(everything: bool = False, after: str | None = None, **chosen: A
         before = (await app.find_session(after)).id if after is not None else None
         return await app.sessions.list(before=before, roots=not everything, **chosen)
 
-    sessions = Application(invocation()).run(listed)
+    sessions = Application(invocation()).run_on_sessions(listed)
     if invocation().json:
         out.json([session.to_dict() for session in sessions])
     elif sessions:
