@@ -136,7 +136,8 @@ class Machine(RuleBasedStateMachine):
         async def again(store: SessionStore, side: int) -> Session:
             before, entries = await store.get(session[side]), await store.entries(session[side])
             await store.delete(session[side])
-            return await store.restore(before, entries)
+            [restored] = await store.restore([(before, entries)])
+            return restored
 
         self.both(again)
 

@@ -118,7 +118,7 @@ def logs(draw: st.DrawFn) -> list[ExportedSession]:
 async def store_of(logs: Sequence[ExportedSession]) -> MemorySessionStore:
     store = MemorySessionStore()
     for log in logs:
-        await store.restore(log.session, log.entries)
+        await store.restore([(log.session, log.entries)])
     return store
 
 

@@ -336,7 +336,7 @@ async def test_a_run_that_was_being_aborted_is_not_resumed(glados_app: AppFactor
 
 async def test_a_session_whose_history_came_from_outside_taints_its_runs(glados_app: AppFactory) -> None:
     store = MemorySessionStore()
-    session = await store.restore(Session("imported", None, timestamp(), timestamp(), tainted=True), [])
+    [session] = await store.restore([(Session("imported", None, timestamp(), timestamp(), tainted=True), [])])
     app = await glados_app(model=Teller(["Hello."]), store=store)
 
     assert (await app.run("Go", session=session.id)).tainted

@@ -142,9 +142,8 @@ async def test_the_latest_session_is_the_one_last_worked_in(glados_app: AppFacto
         await app.latest_session()
     older, newer = await app.create_session(), await app.create_session()
     await app.sessions.create(parent_id=newer.id)
-    await app.sessions.restore(
-        Session("later", None, "2999-01-01T00:00:00.000+00:00", "2999-01-01T00:00:00.000+00:00"), []
-    )
+    time = "2999-01-01T00:00:00.000+00:00"
+    await app.sessions.restore([(Session("later", None, time, time), [])])
     assert (await app.latest_session()).id == "later"
     await app.delete_session("later")
     assert (await app.latest_session()).id in (older.id, newer.id)
@@ -186,10 +185,10 @@ async def test_an_import_keeps_ids_that_are_free_and_changes_those_that_are_take
 class FailingStore(MemorySessionStore):
     """Takes one session and no more."""
 
-    async def restore(self, session: Session, entries: Sequence[Entry]) -> Session:
-        if session.parent_id is not None:
+    async def restore(self, logs: Sequence[tuple[Session, Sequence[Entry]]]) -> list[Session]:
+        if len(logs) > 1:
             raise SessionExists("There is one already.")
-        return await super().restore(session, entries)
+        return await super().restore(logs)
 
 
 async def test_an_import_comes_in_whole_or_not_at_all(glados_app: AppFactory) -> None:

@@ -197,16 +197,19 @@ class SqlSessionStore:
         """What was spent in a session and below it, by model."""
         return await self._database.query(lambda connection: costs_of(connection, number_of(connection, session_id)))
 
-    async def restore(self, session: Session, entries: Sequence[Entry]) -> Session:
-        """Bring a session back as it was exported."""
-        check_log(session, entries)
+    async def restore(self, logs: Sequence[tuple[Session, Sequence[Entry]]]) -> list[Session]:
+        """Bring sessions back as they were exported, in one step."""
+        for session, entries in logs:
+            check_log(session, entries)
 
-        def change(connection: Connection) -> Session:
+        def change(connection: Connection) -> list[Session]:
             take_turn(connection)
-            number = insert_session(connection, replace(session, parent_id=_present(connection, session.parent_id)))
-            insert_log(connection, number, entries)
-            add_charges(connection, number, [charge for entry in entries for charge in entry.charges])
-            return read_session(connection, session.id)
+            for session, entries in logs:
+                parent_id = _present(connection, session.parent_id)
+                number = insert_session(connection, replace(session, parent_id=parent_id))
+                insert_log(connection, number, entries)
+                add_charges(connection, number, [charge for entry in entries for charge in entry.charges])
+            return [read_session(connection, session.id) for session, _ in logs]
 
         return await self._database.commit(change)
 

@@ -10,7 +10,7 @@ from glados.core.bus import EventBus
 from glados.core.errors import RequestError, SessionNotFound
 from glados.core.events import SessionCreated, SessionUpdated
 from glados.core.export_lines import MAX_TAG, MAX_TAGS, MAX_TITLE
-from glados.core.exports import ExportedSession, json_lines
+from glados.core.exports import json_lines
 from glados.core.imports import LogReader, renamed
 from glados.core.lines import Lines
 from glados.core.messages import well_formed
@@ -87,7 +87,8 @@ class SessionActions:
         """
         logs = await asyncio.to_thread(LogReader().read, lines)
         taken = {log.session.id for log in logs if await self._is_there(log.session.id)}
-        restored = await to_the_end(self._restore(renamed(logs, taken) if taken else logs))
+        coming = [(log.session, log.entries) for log in (renamed(logs, taken) if taken else logs)]
+        restored = await to_the_end(self.sessions.restore(coming))
         return [self._created(session) for session in restored]
 
     async def search(self, text: str, *, limit: int = 20, session_id: str | None = None) -> list[Found]:
@@ -99,19 +100,6 @@ class SessionActions:
     async def costs(self, session_id: str) -> list[ModelCost]:
         """What was spent in a session and below it, by model."""
         return await self.sessions.costs(session_id)
-
-    async def _restore(self, logs: Sequence[ExportedSession]) -> list[Session]:
-        roots: list[str] = []
-        try:
-            for log in logs:
-                session = await self.sessions.restore(log.session, log.entries)
-                roots += [session.id] if session.parent_id is None else []
-        except Exception:
-            for session_id in roots:  # those below it go with it
-                await self.sessions.delete(session_id)
-            raise
-        # A parent's sums are whole only when all below it are there.
-        return [await self.sessions.get(log.session.id) for log in logs]
 
     async def _check_idle(self, session_id: str) -> None:
         """Refuse while a run works in the session, here or in another process: it reads and writes its branch."""

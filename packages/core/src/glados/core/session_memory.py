@@ -169,14 +169,19 @@ class MemorySessionStore:
         costs = self._log(session_id).costs
         return [costs[model] for model in sorted(costs)]
 
-    async def restore(self, session: Session, entries: Sequence[Entry]) -> Session:
-        """Bring a session back as it was exported."""
-        check_log(session, entries)
-        parent = session.parent_id if session.parent_id in self._logs else None
-        log = self._add(replace(session, parent_id=parent, usage=Usage(), cost=0.0))
-        log.entries.extend(entries)
-        self._charge(session.id, [charge for entry in entries for charge in entry.charges])
-        return log.session
+    async def restore(self, logs: Sequence[tuple[Session, Sequence[Entry]]]) -> list[Session]:
+        """Bring sessions back as they were exported."""
+        taken = set(self._logs)
+        for session, entries in logs:
+            check_log(session, entries)
+            if session.id in taken:
+                raise _exists(session.id)
+            taken.add(session.id)
+        for session, entries in logs:
+            parent = session.parent_id if session.parent_id in self._logs else None
+            self._add(replace(session, parent_id=parent, usage=Usage(), cost=0.0)).entries.extend(entries)
+            self._charge(session.id, [charge for entry in entries for charge in entry.charges])
+        return [self._logs[session.id].session for session, _ in logs]
 
     async def open_runs(self, session_id: str | None = None) -> list[OpenRun]:
         """The runs that have not ended."""
@@ -193,7 +198,7 @@ class MemorySessionStore:
 
     def _add(self, session: Session) -> _Log:
         if session.id in self._logs:
-            raise SessionExists(f"There is a session {session.id!r} already.", session_id=session.id)
+            raise _exists(session.id)
         self._logs[session.id] = log = _Log(session)
         return log
 
@@ -229,6 +234,10 @@ class MemorySessionStore:
         while session_id is not None and session_id in self._logs:
             yield self._logs[session_id]
             session_id = self._logs[session_id].session.parent_id
+
+
+def _exists(session_id: str) -> SessionExists:
+    return SessionExists(f"There is a session {session_id!r} already.", session_id=session_id)
 
 
 def _fits(session: Session, roots: bool, tag: str | None, title: str | None) -> bool:

@@ -255,8 +255,11 @@ class SessionStore(Protocol):
         """What was spent in a session and below it, by model, in the order of the names."""
         ...
 
-    async def restore(self, session: Session, entries: Sequence[Entry]) -> Session:
-        """Bring a session back as it was exported, its charges too; SessionExists if one of that id is there."""
+    async def restore(self, logs: Sequence[tuple[Session, Sequence[Entry]]]) -> list[Session]:
+        """Bring sessions back as they were exported, their charges too, each behind its parent, all or none.
+
+        SessionExists if there is one of those ids.
+        """
         ...
 
     async def open_runs(self, session_id: str | None = None) -> list[OpenRun]:

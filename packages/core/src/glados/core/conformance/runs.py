@@ -95,5 +95,5 @@ class RunTests:
         assert len(await store.open_runs()) == 1
         before = await store.get(session.id)
         await store.delete(session.id)
-        await store.restore(before, entries)
+        await store.restore([(before, entries)])
         assert await store.open_runs() == []

@@ -108,21 +108,39 @@ class TreeTests:
         await store.append(child.id, [Draft("custom", {"x": "\0"}, "run", "ann", charges=(charge, charge))])
         before, entries = replace(await store.get(child.id), tainted=True), list(await store.entries(child.id))
         costs = await store.costs(child.id)
-        await refused(store.restore(before, entries), SessionExists)
+        await refused(store.restore([(before, entries)]), SessionExists)
         await store.delete(child.id)
         charged = await store.get(root.id)
-        assert await store.restore(before, entries) == before == await store.get(child.id)
+        assert await store.restore([(before, entries)]) == [before] == [await store.get(child.id)]
         assert (list(await store.entries(child.id)), await store.costs(child.id)) == (entries, costs)
         assert [entry.id for entry in await store.branch(child.id)] == [a.id, entries[-1].id]
         assert (await store.get(root.id)).usage == charged.usage + Usage(2, 4, 6, 8)
         [c] = await say(store, child.id, "c")
         assert (c.seq, c.parent_id, b.seq) == (4, entries[-1].id, 2)
 
+    async def test_sessions_come_back_together_or_not_at_all(self, store: SessionStore) -> None:
+        root, other = await store.create(), await store.create()
+        charge = Charge("m", Usage(1, 2), 0.5)
+        child = await store.create(parent_id=root.id)
+        [entry] = await store.append(child.id, [Draft("custom", {}, charges=(charge,))])
+        before = [(await store.get(root.id), list[Entry]()), (await store.get(child.id), [entry])]
+        await store.delete(root.id)
+        for last, error in (
+            ((other, list[Entry]()), SessionExists),
+            (before[0], SessionExists),
+            ((replace(other, id="new", seq=1), list[Entry]()), InvalidInput),
+        ):
+            await refused(store.restore([*before, last]), error)
+            assert await store.list() == [other]
+        restored = await store.restore(before)
+        assert restored == [session for session, _ in before]
+        assert [session.parent_id for session in restored] == [None, root.id]
+
     async def test_a_session_whose_parent_is_gone_comes_back_alone(self, store: SessionStore) -> None:
         root = await store.create()
         child = await store.create(parent_id=root.id)
         await store.delete(root.id)
-        restored = await store.restore(child, [])
+        [restored] = await store.restore([(child, [])])
         assert restored == replace(child, parent_id=None) == await store.get(child.id)
 
     async def test_a_log_that_no_store_wrote_is_refused(self, store: SessionStore) -> None:
@@ -139,5 +157,5 @@ class TreeTests:
             (replace(whole, head="gone"), [a, b]),
             (replace(whole, seq=3), [a, b]),
         ):
-            await refused(store.restore(wrong, entries), InvalidInput)
+            await refused(store.restore([(wrong, entries)]), InvalidInput)
         assert await store.list() == []
