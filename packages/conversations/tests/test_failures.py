@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
@@ -22,8 +21,16 @@ from glados.core.testing import AppFactory
 from glados.database import DatabaseBusy, DatabasePlugin, DatabaseUnavailable
 from glados.database.testing import open_database
 
-DRIVER = Path(__file__).with_name("full_disk_driver.py")
 HELLO = Draft("message", user_message("hello"))
+
+
+async def driven(driver: str, *arguments: str) -> str:
+    """Run a driver to its end; what it said."""
+    command = [sys.executable, str(Path(__file__).with_name(driver)), *arguments]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode()
 
 
 class Place:
@@ -53,11 +60,8 @@ async def place(anyio_backend: Any, tmp_path: Path) -> AsyncIterator[Place]:
 async def test_on_a_full_disk_the_append_fails_and_what_was_acknowledged_is_there(place: Place) -> None:
     session = await (await place.open()).create()
     await place.close()
-    command = [sys.executable, str(DRIVER), place.url, session.id, str(400_000)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    output, _ = await process.communicate()
-    assert process.returncode == 0
-    *acknowledged, error = output.decode().splitlines()
+    told = await driven("full_disk_driver.py", place.url, session.id, str(400_000))
+    *acknowledged, error = told.splitlines()
     assert error.startswith("error database_unavailable The database file")
     assert acknowledged
     store = await place.open()
@@ -97,13 +101,21 @@ async def test_a_file_that_becomes_read_only_is_named(place: Place) -> None:
     assert len(await store.entries(session.id)) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-async def test_a_file_that_cannot_be_written_stops_the_start_of_the_store(place: Place) -> None:
-    await place.open()
+async def test_a_file_or_folder_that_cannot_be_written_stops_the_start_of_the_store(place: Place) -> None:
+    session = await (await place.open()).create()
     await place.close()
+
+    async def opened() -> str:
+        return await driven("read_only_driver.py", place.url)
+
     place.path.chmod(0o400)
-    with pytest.raises(DatabaseUnavailable, match="cannot be written"):
-        await place.open()
+    assert (await opened()).startswith(f"database_unavailable The database file '{place.path}' cannot be written:")
+    place.path.chmod(0o600)
+    place.path.parent.chmod(0o500)
+    assert (await opened()).startswith(f"database_unavailable The folder '{place.path.parent}' cannot be written")
+    place.path.parent.chmod(0o700)
+    assert await opened() == "opened\n"
+    assert (await (await place.open()).get(session.id)) == session
 
 
 async def test_a_broken_file_is_named_and_nothing_hangs(place: Place) -> None:
