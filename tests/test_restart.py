@@ -61,12 +61,12 @@ def test_a_run_that_was_killed_while_the_model_answered_goes_on_with_the_same_by
         assert session["usage"]["input_tokens"] == 30
 
 
-@pytest.mark.parametrize(("answer", "added"), [("once", True), ("deny", False)])
+@pytest.mark.parametrize(("answer", "added"), [("once", True), ("session", True), ("always", True), ("deny", False)])
 def test_a_question_that_was_open_when_the_daemon_was_killed_is_answered_after_it(
-    answer: str, added: bool, tmp_path: Path
+    answer: str, added: bool, tmp_path: Path, database_url: str
 ) -> None:
     with model_server_thread([Reply(calls=[ADD]), Reply(text="Done."), Reply(text="No more.")]) as model:
-        env = isolated(tmp_path, OPENAI_BASE_URL=model.url)
+        env = isolated(tmp_path, OPENAI_BASE_URL=model.url, DATABASE_URL=database_url)
         with Daemon(env) as daemon:
             asked = stopped_at(daemon, "permission:requested")
         with Daemon(env) as daemon, daemon.client() as client:
@@ -79,11 +79,14 @@ def test_a_question_that_was_open_when_the_daemon_was_killed_is_answered_after_i
             assert (late.status_code, late.json()["code"]) == (409, "question_answered")
             assert wait_behind(client, asked["session_id"]) == "No more."
             entries = log_of(client, asked["session_id"])
+            rules = client.get("/api/permissions/rules", params={"session_id": asked["session_id"]}).json()
             domains = client.post("/api/tools/web-fetch.list-domains", json={"input": {}}).json()["output"]["domains"]
 
     assert len([entry for entry in entries if entry["kind"] == "permission_question"]) == 1
     assert [entry["payload"]["stop"] for entry in entries if entry["kind"] == "run_end"] == ["end", "end"]
     assert ("example.org" in str(domains)) == added
+    made = {"once": [], "session": [("allow", asked["session_id"])], "always": [("allow", None)]}
+    assert [(rule["effect"], rule["session_id"]) for rule in rules] == made.get(answer, [("deny", asked["session_id"])])
 
 
 def test_a_daemon_that_is_stopped_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
