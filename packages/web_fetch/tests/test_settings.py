@@ -16,6 +16,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         "default_mode": "markdown",
         "user_agent": "GLaDOS-Agent/1.0",
         "timeout": 30.0,
+        "connect_timeout": 5.0,
         "max_bytes": 5_000_000,
         "convert_seconds": 1.5,
         "convert_memory": 300_000_000,
