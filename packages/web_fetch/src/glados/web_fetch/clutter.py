@@ -34,6 +34,8 @@ def _is_clutter(outline: Outline, index: int, root: int) -> bool:
         return not _is_note(outline, index)
     if tag not in _JUDGED:
         return False
+    if outline.count(index, "h1") == 1 == len(outline.places("h1")):
+        return False  # the one heading of the page, whatever its frame is called
     density = outline.link_density(index)
     share = outline.text[index] / max(outline.text[root], 1)
     if outline.weights[index] < 0 and (share < SUBSTANTIAL or density > 1 / 3):
