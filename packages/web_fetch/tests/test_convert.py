@@ -97,6 +97,33 @@ def test_half_a_surrogate_pair_does_not_reach_anybody() -> None:
     assert converted('"\\ud800"', type="application/json").text == '"�"'
 
 
+def test_a_page_that_scripts_would_fill_says_what_it_says_without_them() -> None:
+    shell = (
+        "<title>App</title><body><noscript>Turn on <b>scripts</b>. <a href=/plain>Plain</a></noscript><div id=a> </div>"
+    )
+    assert converted(shell, content="main").text == "Turn on **scripts**. [Plain](/plain)"
+    assert links(shell) == [{"text": "Plain", "href": "https://good.test/plain"}]
+    assert converted(f"{shell}<p>words</p>").text == "words"
+    assert links(f"{shell}<p>words</p>") == []
+    assert converted("<noscript><p hidden>secret</p></noscript>").text == ""
+
+
+def test_a_page_of_frames_is_a_link_to_each_of_them() -> None:
+    frames = (
+        "<frame src=menu.html name='<b>Menu'><frameset rows=*><frame src=main.html title=Text><frame src='a&b' name=c>"
+    )
+    page = (
+        f"<title>T</title><frameset cols=*>{frames}</frameset><noframes><p>Old <i>browser</i></p></noframes></frameset>"
+    )
+    assert converted(page, content="main").text == (
+        "[<b>Menu](menu.html)\n\n[Text](main.html)\n\n[c](a&b)\n\nOld *browser*"
+    )
+    assert [link["href"] for link in links(page)] == [
+        f"https://good.test/docs/{name}" for name in ("menu.html", "main.html", "a&b")
+    ]
+    assert converted(page).title == "T"
+
+
 @pytest.mark.parametrize("tag", ["div", "ul><li", "b", "blockquote"])
 def test_a_deeply_nested_page_falls_back_to_its_text(tag: str) -> None:
     content = converted(f"<title>deep</title><p>before</p><{tag}>" + f"<{tag}>" * 3000 + "the words<script>x</script>")

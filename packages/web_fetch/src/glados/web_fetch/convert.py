@@ -13,6 +13,7 @@ from glados.web_fetch.errors import UnsupportedType
 from glados.web_fetch.extract import main_content
 from glados.web_fetch.feed_text import feed_links, feed_markdown, plain_line
 from glados.web_fetch.feeds import Feed, parse_feed, root_name
+from glados.web_fetch.frameset import unframed
 from glados.web_fetch.hidden import remove_hidden
 from glados.web_fetch.html import parse_html
 from glados.web_fetch.json_text import formatted_json
@@ -62,6 +63,12 @@ def _page(html: str, mode: Mode, content: Content, url: str) -> Page:
     tree = parse_html(html)
     page = _described(tree, "", url)
     remove_hidden(tree)
+    if _is_empty(tree):
+        # A shell that scripts or frames fill: what it says to those who have neither is all that there is.
+        tree = parse_html(html)
+        if tree.body is None:
+            tree = parse_html(unframed(tree))
+        remove_hidden(tree, without_scripts=True)
     if mode == "links":
         return _links(page, page_links(tree, url))
     try:
@@ -70,6 +77,12 @@ def _page(html: str, mode: Mode, content: Content, url: str) -> Page:
             return replace(page, text=_node_markdown(main or tree.body or tree.root))
     except OutOfTime:
         return replace(page, text=_words(tree.body))
+
+
+def _is_empty(tree: LexborHTMLParser) -> bool:
+    """Whether no word is to be seen."""
+    nodes = tree.body.traverse(include_text=True) if tree.body is not None else ()
+    return not any(node.tag == "-text" and (node.text_content or "").strip() for node in nodes)
 
 
 def _described(tree: LexborHTMLParser, text: str, url: str) -> Page:

@@ -15,21 +15,24 @@ MAX_STYLE = 2000
 MEMORY = 1024
 # Only selectors of one element each: a descendant combinator walks up from every node, which nesting makes quadratic.
 _NEVER_SHOWN = (
-    "script,style,template,noscript,noframes,noembed,iframe,object,canvas,datalist,annotation,annotation-xml,"
+    "script,style,template,noframes,noembed,iframe,object,canvas,datalist,annotation,annotation-xml,"
     "title,desc,metadata,defs,dialog:not([open]),input[type=hidden i],video,audio"
 )
+_WITH_SCRIPTS = f"noscript,{_NEVER_SHOWN}"
 _MAYBE_HIDDEN = "[hidden],[style],[aria-hidden=true i]"
 _SUBSTANCE = "main,article,h1,[role=main]"
 _ICONS = frozenset(("a", "b", "em", "i", "img", "path", "small", "span", "sup", "svg", "use"))
 
 
-def remove_hidden(tree: LexborHTMLParser) -> None:
+def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> None:
     """Take out what a person does not see, as far as the page itself tells; style sheets are not read.
+
+    `without_scripts` is for pages that show nothing but what they have for browsers that run none.
 
     What a click or a search in the page opens, `<details>` and `hidden=until-found`, is there for readers and stays.
     Comments stay too: they are no text.
     """
-    for node in tree.css(_NEVER_SHOWN):
+    for node in tree.css(_NEVER_SHOWN if without_scripts else _WITH_SCRIPTS):
         tag = node.tag
         if tag in ("video", "audio"):
             _remove_fallback(node)
@@ -65,13 +68,17 @@ def hides(style: str) -> bool:
         style = _ESCAPE.sub(_unescaped, style)
     if "/*" in style:
         style = _COMMENT.sub(" ", style)
-    sizes = set[str]()
+    sizes, colours = set[str](), dict[str, str]()
     for declaration in style.split(";"):
         name, _, value = (part.strip() for part in declaration.partition(":"))
         if name in _HIDING and _HIDING[name].match(value) is not None:
             return True
         if name in _SIZES and _SIZES[name].match(value) is not None:
-            sizes.add(name)
+            sizes.add(name.removesuffix("-x").removesuffix("-y"))
+        if name in ("color", "background", "background-color"):
+            colours[name.removesuffix("-color")] = value
+    if colours.get("color", "") == colours.get("background"):
+        return True
     # Videos are given their height by a padding and nothing else.
     return "overflow" in sizes and len(sizes) > 1 and "padding" not in style
 
@@ -99,7 +106,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
 
 
 # Most styles hide nothing, and none of these is in them.
-_SIGNS = ("none", "hidden", "collapse", "opacity", "transparent", "font", "clip", "scale", ":-", " -", "(-", "\\", "/*")
+_SIGNS = ("none", "hidden", "collapse", "opacity", "color", "font", "clip", "scale", ":-", " -", "(-", "\\", "/*")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.DOTALL)
 
@@ -107,12 +114,19 @@ _ZERO = r"[-+]?(?:0+(?:\.0*)?|\.0+)(?:px|r?em|ex|ch|pt|%|v[wh])?(?![\w.%])"
 # Pages are centred with margins of some hundred pixels, and with half of their width: that is on the screen.
 _OUTSIDE = r"-(?:\d{3,}(?:\.\d+)?(?:px|pt|%|v[wh])?|[2-9]\d(?:\.\d+)?(?:r?em|v[wh]))"
 _FAR_OUTSIDE = r"-(?:\d{4,}(?:\.\d+)?(?:px|pt)?|\d{3,}(?:\.\d+)?(?:%|r?em|v[wh]))"
+# The fourth number of a colour is how much of it is seen.
+_TRANSPARENT = (
+    r"transparent|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)(?![0-9a-f])"
+    r"|(?:rgb|hsl)a?\((?:(?:[^,)]*,){3}|[^/)]*/)\s*(?:0+(?:\.0*)?|\.0+)%?\s*\)"
+)
 _NOTHING = r"\s*(?:0(?:px)?|1px|auto)\s*,?"
 _HIDING = {
     **dict.fromkeys(["display"], re.compile("none")),
     **dict.fromkeys(["visibility", "content-visibility"], re.compile("hidden|collapse")),
-    **dict.fromkeys(["color"], re.compile("transparent")),
-    **dict.fromkeys(["opacity", "font-size"], re.compile(_ZERO)),
+    **dict.fromkeys(["color"], re.compile(_TRANSPARENT)),
+    **dict.fromkeys(["filter"], re.compile(rf"opacity\(\s*{_ZERO}")),
+    **dict.fromkeys(["opacity"], re.compile(rf"{_ZERO}|0?\.0\d")),
+    **dict.fromkeys(["font-size"], re.compile(rf"{_ZERO}|(?:0?\.\d+|1(?:\.\d+)?)px")),
     **dict.fromkeys(["font"], re.compile(r"(?:[\w-]+\s+){0,4}0(?:px|r?em|pt|%)?[\s/]")),
     **dict.fromkeys(["left", "top", "right", "bottom", "text-indent"], re.compile(_OUTSIDE)),
     **dict.fromkeys(["margin", "margin-left", "margin-top", "inset"], re.compile(_FAR_OUTSIDE)),
@@ -122,7 +136,7 @@ _HIDING = {
 }
 _SIZES = {
     **dict.fromkeys(["width", "height", "max-width", "max-height"], re.compile(f"{_ZERO}|1px")),
-    **dict.fromkeys(["overflow"], re.compile("hidden|clip")),
+    **dict.fromkeys(["overflow", "overflow-x", "overflow-y"], re.compile("hidden|clip")),
 }
 
 
