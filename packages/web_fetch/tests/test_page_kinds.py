@@ -30,9 +30,7 @@ def _many(part: str, count: int = 8) -> str:
 PAGES = {
     "a banner with the heading": _page(
         "<section class='hero banner'><h1>KEEP0</h1><p>KEEP1 The platform for teams, of all sizes.</p></section>"
-        + _many(
-            "<section class=feature><h2>KEEP2{n}</h2><p>It does this well, and that too, in no time.</p></section>", 6
-        )
+        + _many(f"<section class=feature><h2>KEEP2{{n}}</h2><p>{WORDS}</p></section>", 6)
     ),
     "news": _page(
         f"""<main><article><header><h1>KEEP0</h1><p class=byline>By Ann</p></header><p>{WORDS * 3}KEEP1</p>
