@@ -25,6 +25,7 @@ from glados.core import (
     TextDelta,
     ToolContext,
     compaction,
+    restarts,
     tool,
 )
 from glados.core.errors import RunLost, SessionBusy
@@ -198,6 +199,22 @@ async def test_of_two_processes_one_recovers(glados_app: AppFactory) -> None:
 
     assert checked(await one.entries(session_id)).count("run_resume") == 1
     assert (bool(model.requests), bool(idle.requests)) == (True, False)
+
+
+async def test_a_run_whose_process_seemed_to_live_goes_on_as_soon_as_it_is_seen_dead(
+    glados_app: AppFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "LOOK_AGAIN", 0)
+    disk, session_id, _ = await crashed(glados_app, 5)
+    other, process = Process(disk), Process(disk)
+    disk.owners = dict.fromkeys(disk.owners, other)
+    app, _ = await start(glados_app, process)
+    assert app.permissions.pending() == []
+    other.kill()
+    await until_done(app, process)
+
+    log = checked(await process.entries(session_id))
+    assert (log.count("run_resume"), log[-1], done["change"]) == (1, "run_end end", 1)
 
 
 async def test_a_prompt_closes_first_what_a_dead_process_left(glados_app: AppFactory) -> None:

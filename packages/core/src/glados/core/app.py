@@ -222,6 +222,7 @@ class App(SessionActions):
         """Take no more work, abort every run, and wait until each has closed its history."""
         self._closed = True
         self._naming.close()
+        self._restarts.stop()
         await self._lines.abort_all()
 
     async def _session(self, session_id: str | None, prompt: str) -> Session:

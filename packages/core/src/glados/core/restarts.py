@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from glados.core.bus import EventBus
-from glados.core.errors import SessionBusy
+from glados.core.errors import GladosError, SessionBusy
 from glados.core.events import MessageCreated, PermissionRefused, RunFinished
 from glados.core.foreign import failure
 from glados.core.messages import Message
@@ -15,6 +16,7 @@ from glados.core.sessions import Entry, OpenRun, Session, SessionStore
 from glados.core.standing import Standing, closing
 
 log = logging.getLogger("glados.restarts")
+LOOK_AGAIN = 1.0  # seconds between two looks at the runs of other processes
 DIED = "the process that worked on it died"
 
 
@@ -28,16 +30,32 @@ class Restarts:
         self._bus = bus
         self._max_resumed = max_resumed
         self._resume = resume
+        self._others: set[str] = set()
+        self._watching: asyncio.Task[None] | None = None
 
     async def recover(self) -> None:
         """Let every run whose process is dead go on, or close it; one that can be neither stops no other."""
-        for run in await self._store.open_runs():
-            if not run.alive:
-                try:
-                    await self._recover(run)
-                except Exception as error:
-                    told = failure(f"Run {run.id!r}", error).message
-                    log.warning("what is left of session %r stays as it is: %s", run.session_id, told)
+        runs = await self._store.open_runs()
+        self._others = {run.id for run in runs if run.alive and not run.mine}
+        await self._recover_all([run for run in runs if not run.alive])
+        self._watching = asyncio.create_task(self._watch())
+
+    def stop(self) -> None:
+        """Take over nothing more."""
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        """Look again at the runs of other processes until each has ended: a server may hear late that one is dead."""
+        while self._others:
+            await asyncio.sleep(LOOK_AGAIN)
+            try:
+                runs = [run for run in await self._store.open_runs() if run.id in self._others]
+            except GladosError as error:
+                log.warning("the runs of other processes cannot be looked at now: %s", error.message)
+                continue
+            self._others = {run.id for run in runs if run.alive and not run.mine}
+            await self._recover_all([run for run in runs if not run.alive])
 
     async def clear(self, session: Session) -> None:
         """Close what is left open in a session whose turn it is, before its next run begins."""
@@ -55,6 +73,14 @@ class Restarts:
         end = {"run_id": run.id, "stop": "interrupted", "error": None, "why": why}
         entries = await self._store.append(run.session_id, closing(branch, run.id, end))
         self._tell(run, Standing.of((*branch, *entries), run.id), entries)
+
+    async def _recover_all(self, runs: Sequence[OpenRun]) -> None:
+        for run in runs:
+            try:
+                await self._recover(run)
+            except Exception as error:
+                told = failure(f"Run {run.id!r}", error).message
+                log.warning("what is left of session %r stays as it is: %s", run.session_id, told)
 
     async def _recover(self, run: OpenRun) -> None:
         if not await self._store.adopt(run.id):
