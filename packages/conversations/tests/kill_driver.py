@@ -47,7 +47,7 @@ from glados.core import (
     hookimpl,
     tool,
 )
-from glados.core.errors import QuestionAnswered, QuestionNotFound
+from glados.core.errors import QuestionAnswered, QuestionNotFound, SessionBusy
 from glados.core.messages import ToolCallPart
 from glados.core.model import ToolCallDelta
 from glados.core.sessions import new_id
@@ -150,7 +150,11 @@ async def work(app: App, session_id: str, prompts: int | None) -> None:
     with suppress(Exception):
         await app.sessions.create(id=session_id)
     while prompts is None or prompts > 0:
-        await app.run("go", session=session_id, on_question="wait")
+        try:
+            await app.run("go", session=session_id, on_question="wait")
+        except SessionBusy:  # the server has not heard of the last kill yet
+            await asyncio.sleep(LONGEST)
+            continue
         prompts = None if prompts is None else prompts - 1
 
 

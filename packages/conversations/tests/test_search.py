@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 from glados.conversations import ConversationsSettings, SqlSessionStore
@@ -28,6 +29,15 @@ async def test_appends_do_not_touch_the_index_and_a_search_brings_it_up_to_date(
     await say(store, session.id, "more cake")
     assert await indexed(database) == 2
     assert len(await store.search("cake")) == 2
+
+
+async def test_a_message_of_as_many_different_letters_as_are_indexed_is_found(store: SqlSessionStore) -> None:
+    chance = random.Random(1)
+    letters = "".join(chr(chance.randrange(0x20000, 0x2A6DF)) for _ in range(INDEXED_CHARACTERS))
+    session = await store.create()
+    await say(store, session.id, letters, "cake")
+    assert [found.seq for found in await store.search(letters[70_000:70_010])] == [1]
+    assert [found.seq for found in await store.search("cake")] == [2]
 
 
 async def test_the_index_is_brought_up_to_date_in_bounded_steps(database: DatabaseService) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from glados.conversations.logs import number_of
 from glados.conversations.rows import ENTRY_COLUMNS, entries_of
-from glados.conversations.search_index import MOST_GRAMS, add_to_index, gram_numbers, grams_of, missing, plain
+from glados.conversations.search_index import MOST_GRAMS, add_to_index, grams_of, lexemes, missing, plain
 from glados.conversations.settings import ConversationsSettings
 from glados.core.searching import best, hit, words_of
 from glados.core.sessions import Found
@@ -20,7 +20,7 @@ _ROWS = (
 _BY_GRAMS = {
     "sqlite": f"{_ROWS} JOIN conversations_search ON conversations_search.rowid = e.number"
     " WHERE conversations_search MATCH ?",
-    "postgresql": f"{_ROWS} JOIN conversations_search x ON x.number = e.number WHERE x.grams @> ?::integer[]",
+    "postgresql": f"{_ROWS} JOIN conversations_search x ON x.number = e.number WHERE x.grams @@ ?::tsquery",
 }
 _OF_SESSION = " AND e.session = ?"
 # FTS5 gives its rows in that order by itself, which an order by the entries' number would not let it do.
@@ -64,7 +64,7 @@ class Search:
 
 def _wanted(connection: Connection, grams: Sequence[str]) -> Any:
     if connection.kind == "postgresql":
-        return gram_numbers(grams)
+        return " & ".join(f"'{lexeme}'" for lexeme in lexemes(grams))
     return " AND ".join('"{}"'.format(gram.replace('"', '""')) for gram in grams)
 
 

@@ -1,7 +1,7 @@
 """The search index: derived from the log, and brought up to date before a search, so that an append pays nothing.
 
 It knows every three letters in a row of each prompt and answer, in lower case: a part of a word is found like a whole
-one, also in languages that do not part words. SQLite keeps them in FTS5, PostgreSQL as numbers in an array.
+one, also in languages that do not part words. SQLite keeps them in FTS5, PostgreSQL in a tsvector.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROWS = (
 _CLAIM = "UPDATE conversations_sessions SET indexed = ? WHERE number = ? AND indexed = ?"
 _ADD = {
     "sqlite": "INSERT INTO conversations_search (rowid, text) VALUES (?, ?)",
-    "postgresql": "INSERT INTO conversations_search (number, grams) VALUES (?, ?::integer[])",
+    "postgresql": "INSERT INTO conversations_search (number, grams) VALUES (?, array_to_tsvector(?::text[]))",
 }
 _DROP = "INSERT INTO conversations_search (conversations_search, rowid, text) VALUES ('delete', ?, ?)"
 _DROP_ALL = (
@@ -85,9 +85,12 @@ def grams_of(text: str) -> set[str]:
     return {text[at : at + GRAM] for at in range(len(text) - GRAM + 1)}
 
 
-def gram_numbers(grams: Iterable[str]) -> list[int]:
-    """Grams as PostgreSQL keeps them; two that share a number only bring a candidate too many."""
-    return [zlib.crc32(gram.encode()) - (1 << 31) for gram in grams]
+def lexemes(grams: Iterable[str]) -> list[str]:
+    """Grams as PostgreSQL keeps them: of eight letters at most, because all of a text's may take one megabyte.
+
+    Two that share a lexeme only bring a candidate too many.
+    """
+    return [f"{zlib.crc32(gram.encode()):x}" for gram in grams]
 
 
 def plain(text: str) -> str:
@@ -102,4 +105,4 @@ def _texts(rows: Sequence[Any]) -> Iterable[tuple[int, str]]:
 
 
 def _indexed_as(connection: Connection, text: str) -> Any:
-    return text if connection.kind == "sqlite" else gram_numbers(grams_of(text))
+    return text if connection.kind == "sqlite" else lexemes(grams_of(text))

@@ -70,7 +70,7 @@ CREATE TABLE conversations_runs (
 
 CREATE TABLE conversations_search (
     number BIGINT PRIMARY KEY,
-    grams INTEGER[] NOT NULL
+    grams TSVECTOR NOT NULL
 );
 
 CREATE INDEX conversations_search_grams ON conversations_search USING gin (grams);
