@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,16 @@ def parse_html(text: str) -> LexborHTMLParser:
     from selectolax.lexbor import LexborHTMLParser
 
     return LexborHTMLParser(text)
+
+
+@cache
+def tag_numbers(*names: str) -> frozenset[int]:
+    """The parser's numbers of elements, because they are faster to come by than names.
+
+    Only for those that HTML knows: any other name has another number in each page.
+    """
+    tree = parse_html("")
+    return frozenset(tree.create_node(name).tag_id for name in names)
 
 
 def ids_around(tree: LexborHTMLParser, selector: str) -> set[int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-from glados.web_fetch.html import ids_around, parse_html
+from glados.web_fetch.html import ids_around, tag_numbers
 from glados.web_fetch.outline import Outline
 from glados.web_fetch.words import hint
 
@@ -30,13 +29,6 @@ _WIDE = 2.3
 _COMMAS = (",", "\uff0c", "、", "،", "。")
 # Places of elements that are no blocks. Links inside the page, as in a table of contents, count for a third.
 _INSIDE_LINE, _LINK, _IN_PAGE_LINK = -1, -2, -3
-
-
-@cache
-def _inline_tags() -> frozenset[int]:
-    """The parser's numbers of these elements, because they are faster to come by than names."""
-    tree = parse_html("")
-    return frozenset(tree.create_node(name).tag_id for name in _INLINE.split())
 
 
 def draw(tree: LexborHTMLParser, *, leave_out: bool, max_nodes: int = MAX_NODES) -> Outline | None:
@@ -64,7 +56,7 @@ class _Outliner:
 
     def walk(self, root: LexborNode, max_nodes: int) -> bool:
         """Whether the end was reached within so many nodes."""
-        inline = _inline_tags()
+        inline = tag_numbers(*_INLINE.split())
         above = list[tuple["LexborNode", int]]()
         node = root
         for _ in range(max_nodes):
