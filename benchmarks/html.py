@@ -34,6 +34,7 @@ OTHERS = (
 TITLES = {
     "parse": "bare Lexbor parse",
     "links": "links",
+    "hidden": "hidden parts taken out",
     "page": "whole page to Markdown",
     "main": "main content to Markdown",
 }

@@ -24,6 +24,11 @@ def links(html: str) -> list[Any]:
     return list(page_links(LexborHTMLParser(html), URL))
 
 
+def hidden(html: str) -> None:
+    """What nobody sees, taken out."""
+    remove_hidden(LexborHTMLParser(html))
+
+
 def page(html: str) -> str:
     """The whole page as Markdown."""
     root = LexborHTMLParser(html).root
@@ -48,4 +53,4 @@ def content(tree: LexborHTMLParser) -> LexborNode | None:
     return main_content(tree) or tree.root
 
 
-WORK = {"parse": parse, "links": links, "page": page, "main": main, "text": text}
+WORK = {"parse": parse, "links": links, "hidden": hidden, "page": page, "main": main, "text": text}

@@ -18,7 +18,6 @@ from glados.web_fetch.convert import HEAD, convert
 from glados.web_fetch.errors import InvalidUrl, ProxyFailed, UnsupportedType
 from glados.web_fetch.feeds import MAX_DEPTH
 from glados.web_fetch.gfm import MAX_LANGUAGE
-from glados.web_fetch.hidden import MAX_STYLE, hides
 from glados.web_fetch.html import parse_html
 from glados.web_fetch.http import MAX_VALIDATOR
 from glados.web_fetch.links import page_links
@@ -27,6 +26,8 @@ from glados.web_fetch.media import Media
 from glados.web_fetch.metadata import MAX_ELEMENTS, MAX_SCRIPTS, page_published
 from glados.web_fetch.pages import Page, Source
 from glados.web_fetch.proxy import MAX_ANSWER
+from glados.web_fetch.sheets import MAX_NAMES as MAX_SHEET_NAMES
+from glados.web_fetch.sheets import MAX_RULES, MAX_SHEETS
 from glados.web_fetch.tags_table import MAX_SPAN
 from glados.web_fetch.urls import MAX_URL, parse_url
 from glados.web_fetch.words import MAX_NAMES, MAX_WORDS, hint
@@ -59,7 +60,9 @@ FIXED = [
     "metadata.MAX_SCRIPT",
     "metadata.MAX_ELEMENTS",
     "convert.HEAD",
-    "hidden.MAX_STYLE",
+    "sheets.MAX_SHEETS",
+    "sheets.MAX_RULES",
+    "sheets.MAX_NAMES",
     "words.MAX_NAMES",
     "words.MAX_WORDS",
     "tags_table.MAX_SPAN",
@@ -160,10 +163,25 @@ def test_in_mode_html_the_title_is_looked_for_at_the_beginning() -> None:
     assert page(f"<!--{'x' * HEAD}-->{title}", mode="html").title is None
 
 
-def test_so_much_of_a_style_and_of_names_is_read() -> None:
-    style = "display:none"
-    assert hides(style.rjust(MAX_STYLE, ";"))
-    assert not hides(style.rjust(MAX_STYLE + 1, ";"))
+def test_so_many_characters_of_style_sheets_are_read() -> None:
+    rule, element = "p{}.x{display:none}", "<p class=x>words</p>"
+    assert page(f"<style>{rule.rjust(MAX_SHEETS)}</style>{element}").text == "words"  # there is nothing else
+    assert page(f"<style>{rule.rjust(MAX_SHEETS)}</style>{element}<p>more").text == "more"
+    assert page(f"<style>{rule.rjust(MAX_SHEETS)}</style><style> </style>{element}<p>more").text == "words\n\nmore"
+
+
+def test_so_many_rules_that_hide_and_names_count() -> None:
+    rules = "".join(f".x{number}{{display:none}}" for number in range(MAX_RULES + 1))
+    elements = f"<p class=x{MAX_RULES - 1}>first</p><p class=x{MAX_RULES}>second</p>"
+    assert page(f"<style>{rules}</style>{elements}").text == "second"
+    classes = [f"y{number:03}" for number in range(MAX_SHEET_NAMES)]
+    elements = f"<p class='x {' '.join(classes[1:])}'>few</p><p>more"
+    assert page(f"<style>.x{{display:none}}</style>{elements}").text == "more"
+    elements = f"<p class='x {' '.join(classes)}'>many</p><p>more"
+    assert page(f"<style>.x{{display:none}}</style>{elements}").text == "many\n\nmore"
+
+
+def test_so_much_of_names_is_read() -> None:
     assert hint("sidebar".rjust(MAX_NAMES), "", "").is_beside
     assert not hint("sidebar".rjust(MAX_NAMES + 1), "", "").is_beside
     assert hint("", "-".join(["sidebar", *["x"] * MAX_WORDS]), "").is_beside

@@ -2,90 +2,120 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from glados.web_fetch.html import ids_around
+from glados.web_fetch.backdrop import is_known_to_be_white, stands_on_white
+from glados.web_fetch.html import ids_around, tag_numbers
+from glados.web_fetch.sheets import looks, readable
+from glados.web_fetch.style import sight
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-MAX_STYLE = 2000
-MEMORY = 1024
-# Only selectors of one element each: a descendant combinator walks up from every node, which nesting makes quadratic.
+_Nodes = dict[int, "LexborNode"]  # by what the parser calls them
 _NEVER_SHOWN = (
-    "script,style,template,noframes,noembed,iframe,object,canvas,datalist,annotation,annotation-xml,"
-    "title,desc,metadata,defs,dialog:not([open]),input[type=hidden i],video,audio"
+    "script style template noframes noembed noscript iframe object canvas datalist dialog input video audio title desc"
+    " annotation-xml"
 )
-_WITH_SCRIPTS = f"noscript,{_NEVER_SHOWN}"
-_MAYBE_HIDDEN = "[hidden],[style],[aria-hidden=true i]"
+_NEVER_SHOWN_XML = ("annotation", "metadata", "defs")  # to the parser any names, numbered anew in each page
+# Only selectors of one element each: a descendant combinator walks up from every node, which nesting makes quadratic.
+_OTHERS = "[hidden],[aria-hidden=true i],font[color]"
 _SUBSTANCE = "main,article,h1,[role=main]"
 _ICONS = frozenset(("a", "b", "em", "i", "img", "path", "small", "span", "sup", "svg", "use"))
+_FRAME = ("html", "body")
+# What is shown all the same. Other titles than that of the page are the tooltips of drawings.
+_SHOWN: dict[str | None, Callable[[LexborNode], bool]] = {
+    "title": lambda node: node.parent is not None and node.parent.tag == "head",
+    "dialog": lambda node: "open" in node.attributes,
+    "input": lambda node: (node.attributes.get("type") or "").lower() != "hidden",
+}
 
 
 def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> None:
-    """Take out what a person does not see, as far as the page itself tells; style sheets are not read.
+    """Take out what a person does not see, as far as the page itself tells; other style sheets are not fetched.
 
-    `without_scripts` is for pages that show nothing but what they have for browsers that run none.
+    `without_scripts` is for pages that show nothing but what they have for browsers that run none: until scripts run,
+    their style sheets may hide all of it.
 
     What a click or a search in the page opens, `<details>` and `hidden=until-found`, is there for readers and stays.
     Comments stay too: they are no text.
     """
-    for node in tree.css(_NEVER_SHOWN if without_scripts else _WITH_SCRIPTS):
-        tag = node.tag
-        if tag in ("video", "audio"):
-            _remove_fallback(node)
-        elif tag != "title" or not _is_of_page(node):
-            node.decompose(recursive=False)
-    marked = list["LexborNode"]()
-    for node in tree.css(_MAYBE_HIDDEN):
-        if node.tag in ("html", "body"):
-            continue
+    sheets = readable(_remove_never_shown(tree, without_scripts))
+    marked, white = _remove_by_attribute(tree)
+    if without_scripts:
+        sheets.clear()
+    if sheets or white:
+        is_known = is_known_to_be_white(tree, sheets)
+        for node, look in looks(tree, sheets, is_white=is_known):
+            (marked if look == "hidden" else white)[node.mem_id] = node
+        if is_known:
+            marked |= {number: node for number, node in white.items() if stands_on_white(node)}
+    if marked:
+        _remove_marked(tree, marked)
+
+
+def _remove_by_attribute(tree: LexborHTMLParser) -> tuple[_Nodes, _Nodes]:
+    """Take out what its own attributes hide; what is marked as nothing for screen readers, and what is white."""
+    hidden, marked, white = _Nodes(), _Nodes(), _Nodes()
+    for node in tree.css("[style]"):
+        look = sight(node.attrs.get("style") or "")
+        if look != "seen":
+            (hidden if look == "hidden" else white)[node.mem_id] = node
+    for node in tree.css(_OTHERS):
         attributes = node.attributes
-        if _is_hidden(attributes):
-            node.decompose(recursive=False)
+        if "hidden" in attributes and (attributes["hidden"] or "").lower() != "until-found":
+            hidden[node.mem_id] = node
         elif (attributes.get("aria-hidden") or "").lower() == "true":
-            marked.append(node)
-    _remove_marked(tree, marked)
+            marked[node.mem_id] = node
+        elif sight(f"color:{attributes.get('color')}") == "white":
+            white[node.mem_id] = node
+    for node in hidden.values():
+        if node.tag not in _FRAME:
+            node.decompose(recursive=False)
+    return _without(marked, hidden), _without(white, hidden)
 
 
-def _remove_marked(tree: LexborHTMLParser, marked: list[LexborNode]) -> None:
-    """Take out what screen readers skip, but not the page itself: sites mark it too, while a banner is open."""
-    seen = ids_around(tree, _SUBSTANCE) if any(node.tag not in _ICONS for node in marked) else set[int]()
-    for node in marked:
-        if node.mem_id not in seen:
+def _without(nodes: _Nodes, others: _Nodes) -> _Nodes:
+    """A node must not be taken out twice."""
+    return {number: node for number, node in nodes.items() if number not in others}
+
+
+def _remove_marked(tree: LexborHTMLParser, marked: _Nodes) -> None:
+    """Take out what screen readers skip and style sheets hide, but not the page itself.
+
+    Sites hide that too: while a banner is open, or until their scripts have run.
+    """
+    seen = ids_around(tree, _SUBSTANCE) if any(node.tag not in _ICONS for node in marked.values()) else set[int]()
+    for number, node in marked.items():
+        if number not in seen and node.tag not in _FRAME:
             node.decompose(recursive=False)
 
 
-@lru_cache(MEMORY)
-def hides(style: str) -> bool:
-    """Whether a `style` attribute keeps its element from being seen."""
-    style = style[:MAX_STYLE].lower()
-    if not any(sign in style for sign in _SIGNS):
-        return False
-    if "\\" in style:
-        style = _ESCAPE.sub(_unescaped, style)
-    if "/*" in style:
-        style = _COMMENT.sub(" ", style)
-    sizes, colours = set[str](), dict[str, str]()
-    for declaration in style.split(";"):
-        name, _, value = (part.strip() for part in declaration.partition(":"))
-        if name in _HIDING and _HIDING[name].match(value) is not None:
-            return True
-        if name in _SIZES and _SIZES[name].match(value) is not None:
-            sizes.add(name.removesuffix("-x").removesuffix("-y"))
-        if name in ("color", "background", "background-color"):
-            colours[name.removesuffix("-color")] = value
-    if colours.get("color", "") == colours.get("background"):
-        return True
-    # Videos are given their height by a padding and nothing else.
-    return "overflow" in sizes and len(sizes) > 1 and "padding" not in style
+def _remove_never_shown(tree: LexborHTMLParser, without_scripts: bool) -> list[str]:
+    """Take out what is never shown because of its tag; the style sheets that were among it."""
+    if tree.root is None:
+        return []
+    numbers = tag_numbers(*_NEVER_SHOWN.split()).union([tree.create_node(name).tag_id for name in _NEVER_SHOWN_XML])
+    sheets = list[str]()
+    for node in [node for node in tree.root.traverse() if node.tag_id in numbers]:
+        name = node.tag
+        if name == "style":
+            sheets.extend(_sheet(node))
+        if name in ("video", "audio"):
+            _remove_fallback(node)
+        elif not (name in _SHOWN and _SHOWN[name](node)) and not (name == "noscript" and without_scripts):
+            node.decompose(recursive=False)
+    return sheets
 
 
-def _is_of_page(title: LexborNode) -> bool:
-    """Other titles are the tooltips of drawings."""
-    return title.parent is not None and title.parent.tag == "head"
+def _sheet(style: LexborNode) -> list[str]:
+    """The text of a style sheet, if it holds for what is on the screen."""
+    text, parent = style.first_child, style.parent
+    media = (style.attributes.get("media") or "all").strip().lower()
+    if text is None or media not in ("all", "screen") or (parent is not None and parent.tag == "noscript"):
+        return []
+    return [text.text_content or ""]
 
 
 def _remove_fallback(media: LexborNode) -> None:
@@ -96,53 +126,3 @@ def _remove_fallback(media: LexborNode) -> None:
         if child.tag not in ("source", "track"):
             child.decompose(recursive=False)
         child = following
-
-
-def _is_hidden(attributes: dict[str, str | None]) -> bool:
-    if "hidden" in attributes and (attributes["hidden"] or "").lower() != "until-found":
-        return True
-    style = attributes.get("style")
-    return bool(style) and hides(style)
-
-
-# Most styles hide nothing, and none of these is in them.
-_SIGNS = ("none", "hidden", "collapse", "opacity", "color", "font", "clip", "scale", ":-", " -", "(-", "\\", "/*")
-_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.DOTALL)
-
-_ZERO = r"[-+]?(?:0+(?:\.0*)?|\.0+)(?:px|r?em|ex|ch|pt|%|v[wh])?(?![\w.%])"
-# Pages are centred with margins of some hundred pixels, and with half of their width: that is on the screen.
-_OUTSIDE = r"-(?:\d{3,}(?:\.\d+)?(?:px|pt|%|v[wh])?|[2-9]\d(?:\.\d+)?(?:r?em|v[wh]))"
-_FAR_OUTSIDE = r"-(?:\d{4,}(?:\.\d+)?(?:px|pt)?|\d{3,}(?:\.\d+)?(?:%|r?em|v[wh]))"
-# The fourth number of a colour is how much of it is seen.
-_TRANSPARENT = (
-    r"transparent|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)(?![0-9a-f])"
-    r"|(?:rgb|hsl)a?\((?:(?:[^,)]*,){3}|[^/)]*/)\s*(?:0+(?:\.0*)?|\.0+)%?\s*\)"
-)
-_NOTHING = r"\s*(?:0(?:px)?|1px|auto)\s*,?"
-_HIDING = {
-    **dict.fromkeys(["display"], re.compile("none")),
-    **dict.fromkeys(["visibility", "content-visibility"], re.compile("hidden|collapse")),
-    **dict.fromkeys(["color"], re.compile(_TRANSPARENT)),
-    **dict.fromkeys(["filter"], re.compile(rf"opacity\(\s*{_ZERO}")),
-    **dict.fromkeys(["opacity"], re.compile(rf"{_ZERO}|0?\.0\d")),
-    **dict.fromkeys(["font-size"], re.compile(rf"{_ZERO}|(?:0?\.\d+|1(?:\.\d+)?)px")),
-    **dict.fromkeys(["font"], re.compile(r"(?:[\w-]+\s+){0,4}0(?:px|r?em|pt|%)?[\s/]")),
-    **dict.fromkeys(["left", "top", "right", "bottom", "text-indent"], re.compile(_OUTSIDE)),
-    **dict.fromkeys(["margin", "margin-left", "margin-top", "inset"], re.compile(_FAR_OUTSIDE)),
-    **dict.fromkeys(["transform"], re.compile(rf"scale[xy]?\(\s*{_ZERO}|translate(?:[xy]|3d)?\(\s*{_FAR_OUTSIDE}")),
-    **dict.fromkeys(["clip"], re.compile(rf"rect\((?:{_NOTHING}){{4}}\)")),
-    **dict.fromkeys(["clip-path"], re.compile(r"inset\(\s*(?:50|100)%|circle\(\s*0")),
-}
-_SIZES = {
-    **dict.fromkeys(["width", "height", "max-width", "max-height"], re.compile(f"{_ZERO}|1px")),
-    **dict.fromkeys(["overflow", "overflow-x", "overflow-y"], re.compile("hidden|clip")),
-}
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    code, character = match.groups()
-    if code is None:
-        return character
-    number = int(code, 16)
-    return chr(number) if 0 < number < 0xD800 else "\ufffd"

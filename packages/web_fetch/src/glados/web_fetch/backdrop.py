@@ -1,0 +1,36 @@
+"""What stands behind the text of a page, as far as the page itself tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from glados.web_fetch.colours import WHITE, are_alike
+from glados.web_fetch.style import papers
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_ELSEWHERE = 'link[rel~="stylesheet" i]'
+
+
+def is_known_to_be_white(tree: LexborHTMLParser, sheets: Iterable[str]) -> bool:
+    """Whether there are no other sheets, and these give nothing another background than white."""
+    is_complete = tree.css_first(_ELSEWHERE) is None and not any("@import" in sheet for sheet in sheets)
+    return is_complete and all(_is_white(sheet) for sheet in sheets)
+
+
+def stands_on_white(node: LexborNode | None) -> bool:
+    """Whether no element around has a background that is not white."""
+    while node is not None:
+        attributes = node.attributes
+        if "background" in attributes or not _is_white(attributes.get("style") or ""):
+            return False
+        if not _is_white(f"background:{attributes.get('bgcolor') or ''}"):
+            return False
+        node = node.parent
+    return True
+
+
+def _is_white(style: str) -> bool:
+    return all(isinstance(paper, tuple) and are_alike(paper, WHITE) for paper in papers(style))

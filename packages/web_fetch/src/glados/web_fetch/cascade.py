@@ -1,0 +1,52 @@
+"""Which of the rules about an element count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from glados.web_fetch.selectors import Part, Selector
+from glados.web_fetch.style import Effect, Sight, effects, seen_with
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_INLINE = (1,)
+
+
+class Rule(NamedTuple):
+    """What elements look like that a selector asks for; the weightiest rule counts."""
+
+    selector: Selector
+    weight: tuple[int, ...]
+    effects: list[Effect]
+    sight: Sight
+
+
+class Cascade:
+    """Rules together; one that hides nothing may do so, that is show, wherever the element stands."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        # Most elements have much in common with others.
+        self._about = dict[Part, list[Rule]]()
+        self._known = dict[tuple[object, ...], Sight]()
+
+    def sight(self, node: LexborNode, kind: Part) -> Sight:
+        """What the rules and its own style make of an element."""
+        about = self._about.get(kind)
+        if about is None:
+            about = self._about[kind] = [rule for rule in self._rules if rule.selector.subject.fits(kind)]
+        said = [rule for rule in about if rule.sight == "seen" or rule.selector.is_around(node)]
+        style = node.attrs.get("style") or ""
+        key = style, *(rule.weight for rule in said)
+        if key not in self._known:
+            self._known[key] = _sight(said, style)
+        return self._known[key]
+
+
+def _sight(rules: Sequence[Rule], style: str) -> Sight:
+    said = [(rule.weight, effect) for rule in rules for effect in rule.effects]
+    said += [(_INLINE, effect) for effect in effects(style)]
+    said.sort(key=lambda pair: (pair[1].is_important, pair[0]))
+    return seen_with(effect for _, effect in said)

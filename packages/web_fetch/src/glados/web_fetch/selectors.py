@@ -1,0 +1,81 @@
+"""Selectors of CSS, as far as they ask for tags, classes and ids."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_NAME = re.compile(r"[.#]-?[^\W\d][\w-]*")
+# A state or an attribute that is asked for as well: nobody knows whether that holds. Generated content is no element.
+_STATE = r"(:(?!:|before|after)[\w-]+(?:\([^)]*\))?|\[[^\]]*\])*"
+_SUBJECT = re.compile(rf"(?:^|[\s>+~])(([a-z][\w-]*)?((?:{_NAME.pattern})+)){_STATE}$", re.IGNORECASE)
+_TAG = re.compile(r"(?:^|[\s>+~])[a-z]", re.IGNORECASE)
+_PART = re.compile(rf"(:root|[a-z][\w-]*|\*)?((?:{_NAME.pattern})*)", re.IGNORECASE)
+# All of a page stands in these, and scripts name them for the state that it is in.
+_ROOTS = ("html", "body", ":root", "*")
+
+
+class Part(NamedTuple):
+    """What one element must be, or is: a tag, or "" for any, and names such as `.class` and `#id`."""
+
+    tag: str
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, node: LexborNode) -> Part:
+        """What an element is."""
+        attributes = node.attrs
+        names = [f".{name}" for name in (attributes.get("class") or "").split()]
+        identity = attributes.get("id")
+        return cls(node.tag or "", frozenset([*names, f"#{identity}"] if identity else names))
+
+    def fits(self, other: Part) -> bool:
+        """Whether an element that is so is asked for."""
+        return self.names <= other.names and self.tag in ("", other.tag)
+
+
+class Selector(NamedTuple):
+    """What an element must be, and what it must stand in; `above` is None where that, or more, cannot be told."""
+
+    css: str
+    subject: Part
+    above: tuple[Part, ...] | None
+    weight: tuple[int, int, int]
+
+    @classmethod
+    def parse(cls, text: str) -> Selector | None:
+        """A selector, if it names the element that it asks for."""
+        text = text.strip()
+        found = _SUBJECT.search(text)
+        if found is None:
+            return None
+        subject = Part((found[2] or "").lower(), frozenset(_NAME.findall(found[3])))
+        above = _above(text[: found.start(1)]) if found[4] is None else None
+        return cls(found[1], subject, above, (text.count("#"), text.count("."), len(_TAG.findall(text))))
+
+    def is_around(self, node: LexborNode) -> bool:
+        """Whether the element stands in what it must stand in."""
+        if not self.above:
+            return self.above is not None
+        missing, ancestor = list(self.above), node.parent
+        while missing and ancestor is not None and ancestor.tag not in _ROOTS:
+            if missing[-1].fits(Part.of(ancestor)):
+                missing.pop()
+            ancestor = ancestor.parent
+        return not missing
+
+
+def _above(text: str) -> tuple[Part, ...] | None:
+    parts = list[Part]()
+    if not text:
+        return ()
+    for piece in re.split(r"[\s>]+", text):
+        found = _PART.fullmatch(piece)
+        if found is None:
+            return None
+        if piece and piece.lower() not in _ROOTS:
+            parts.append(Part((found[1] or "").lower().strip("*"), frozenset(_NAME.findall(found[2]))))
+    return tuple(parts)

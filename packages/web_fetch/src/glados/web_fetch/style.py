@@ -1,0 +1,132 @@
+"""Declarations of CSS, as far as they keep an element from being seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from glados.web_fetch.colours import WHITE, Colour, are_alike, colour
+
+MEMORY, REMEMBERED = 2048, 500
+# White text is not seen either where nothing gives it another background, which an element alone cannot tell.
+Sight = Literal["seen", "hidden", "white"]
+_INK, _PAPER = "color", "background"
+
+
+class Effect(NamedTuple):
+    """What a declaration does: whether its value hides the element; of colours, which."""
+
+    property: str
+    value: bool | Colour | str
+    is_important: bool
+
+
+def sight(style: str) -> Sight:
+    """What a `style` attribute makes of its element."""
+    return _remembered(style) if len(style) <= REMEMBERED else seen_with(effects(style))
+
+
+def seen_with(declared: Iterable[Effect]) -> Sight:
+    """What declarations make of an element; of each property the last one counts."""
+    last = {effect.property: effect.value for effect in declared}
+    ink, paper = last.pop(_INK, None), last.pop(_PAPER, None)
+    if any(last.values()):
+        return "hidden"
+    if ink is None or paper is None:
+        return "white" if isinstance(ink, tuple) and are_alike(ink, WHITE) else "seen"
+    if isinstance(ink, tuple) and isinstance(paper, tuple):
+        return "hidden" if are_alike(ink, paper) else "seen"
+    return "hidden" if ink == paper else "seen"
+
+
+def effects(style: str) -> list[Effect]:
+    """What the declarations do to whether the element is seen, in their order; all others are left out."""
+    style = style.lower()
+    if "\\" in style:
+        style = _ESCAPE.sub(_unescaped, style)
+    if "/*" in style:
+        style = _COMMENT.sub(" ", style)
+    found, sizes = list[Effect](), set[str]()
+    for declaration in style.split(";"):
+        name, _, value = declaration.partition(":")
+        name = name.strip()
+        if name not in _KNOWN:
+            continue
+        value, important, _ = value.strip().partition("!")
+        if name in _HIDING:
+            found.append(Effect(f"{name}?", _HIDING[name].match(value) is not None, bool(important)))
+        if name in _COLOURS:
+            found += [Effect(_COLOURS[name], named, bool(important)) for named in _named(value.strip())]
+        elif name in _SIZES and _SIZES[name].match(value) is not None:
+            sizes.add(name.removesuffix("-x").removesuffix("-y"))
+    # Videos are given their height by a padding and nothing else.
+    if "overflow" in sizes and len(sizes) > 1 and "padding" not in style:
+        found.append(Effect("overflow", True, False))
+    return found
+
+
+def papers(text: str) -> list[Colour | str]:
+    """The backgrounds that declarations name, also those of a whole sheet."""
+    return [paper for value in _BACKGROUND.findall(text.lower()) for paper in _named(value.strip())]
+
+
+@lru_cache(MEMORY)
+def _remembered(style: str) -> Sight:
+    return seen_with(effects(style)) if _SIGN.search(style) is not None else "seen"
+
+
+def _named(value: str) -> list[Colour | str]:
+    """The colour that is named, if one is: a picture covers it."""
+    if not value or _NO_COLOUR.match(value) is not None:
+        return []
+    known = colour(value) if "(" not in value or value.startswith(("rgb", "hsl")) else None
+    return [known or value]
+
+
+# Most styles hide nothing, and none of these is in them.
+_SIGN = re.compile(r"none|hidden|collapse|opacity|color|font|clip|scale|[:( ]-|\\|/\*", re.IGNORECASE)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.DOTALL)
+
+_ZERO = r"[-+]?(?:0+(?:\.0*)?|\.0+)(?:px|r?em|ex|ch|pt|%|v[wh])?(?![\w.%])"
+# Pages are centred with margins of some hundred pixels, and with half of their width: that is on the screen.
+_OUTSIDE = r"-(?:\d{3,}(?:\.\d+)?(?:px|pt|%|v[wh])?|[2-9]\d(?:\.\d+)?(?:r?em|v[wh]))"
+_FAR_OUTSIDE = r"-(?:\d{4,}(?:\.\d+)?(?:px|pt)?|\d{3,}(?:\.\d+)?(?:%|r?em|v[wh]))"
+# The fourth number of a colour is how much of it is seen.
+_TRANSPARENT = (
+    r"transparent|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)(?![0-9a-f])"
+    r"|(?:rgb|hsl)a?\((?:(?:[^,)]*,){3}|[^/)]*/)\s*(?:0+(?:\.0*)?|\.0+)%?\s*\)"
+)
+_NOTHING = r"\s*(?:0(?:px)?|1px|auto)\s*,?"
+_HIDING = {
+    **dict.fromkeys(["display"], re.compile("none")),
+    **dict.fromkeys(["visibility", "content-visibility"], re.compile("hidden|collapse")),
+    **dict.fromkeys(["color"], re.compile(_TRANSPARENT)),
+    **dict.fromkeys(["filter"], re.compile(rf"opacity\(\s*{_ZERO}")),
+    **dict.fromkeys(["opacity"], re.compile(rf"{_ZERO}|0?\.0\d")),
+    **dict.fromkeys(["font-size"], re.compile(rf"{_ZERO}|(?:0?\.\d+|1(?:\.\d+)?)px")),
+    **dict.fromkeys(["font"], re.compile(r"(?:[\w-]+\s+){0,4}0(?:px|r?em|pt|%)?[\s/]")),
+    **dict.fromkeys(["left", "top", "right", "bottom", "text-indent"], re.compile(_OUTSIDE)),
+    **dict.fromkeys(["margin", "margin-left", "margin-top", "inset"], re.compile(_FAR_OUTSIDE)),
+    **dict.fromkeys(["transform"], re.compile(rf"scale[xy]?\(\s*{_ZERO}|translate(?:[xy]|3d)?\(\s*{_FAR_OUTSIDE}")),
+    **dict.fromkeys(["clip"], re.compile(rf"rect\((?:{_NOTHING}){{4}}\)")),
+    **dict.fromkeys(["clip-path"], re.compile(r"inset\(\s*(?:50|100)%|circle\(\s*0")),
+}
+_SIZES = {
+    **dict.fromkeys(["width", "height", "max-width", "max-height"], re.compile(f"{_ZERO}|1px")),
+    **dict.fromkeys(["overflow", "overflow-x", "overflow-y"], re.compile("hidden|clip")),
+}
+_COLOURS = {"color": _INK, "background": _PAPER, "background-color": _PAPER}
+_KNOWN = frozenset((*_HIDING, *_SIZES, *_COLOURS))
+_BACKGROUND = re.compile(r"background(?:-color|-image)?\s*:([^;}]*)")
+_NO_COLOUR = re.compile("none|transparent|inherit|initial|unset|currentcolor")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code, character = match.groups()
+    if code is None:
+        return character
+    number = int(code, 16)
+    return chr(number) if 0 < number < 0xD800 else "\ufffd"
