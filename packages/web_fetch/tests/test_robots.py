@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -83,6 +86,12 @@ def test_the_group_that_names_the_program_counts(robots: str, expected: bool) ->
 
 def test_a_hostile_pattern_takes_no_time() -> None:
     assert allowed("User-agent: *\nDisallow: /" + "*a" * 200_000 + "b", "/" + "a" * 4000)
+
+
+def test_a_group_of_many_names_has_each_rule_once() -> None:
+    for name in ("*", "glados-agent", "other"):
+        rules = parse_robots(f"User-agent: {name}\n" * 15_000 + "Allow: /\n" * 15_000, AGENT)
+        assert len(rules) == (0 if name == "other" else 15_000)
 
 
 class Site:
@@ -202,3 +211,24 @@ async def test_only_so_many_sites_are_remembered_and_only_so_much_of_each_is_rea
     assert await client.get(f"http://good.test:{site.port}/") == late.encode()
     assert len(client.robots._sites) == MAX_SITES
     assert "http://0.test/robots.txt" not in client.robots._sites
+
+
+async def test_rules_are_read_and_asked_off_the_event_loop(
+    serve: Serve, fetcher: type[Fetcher], reply: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = list[threading.Thread]()
+
+    def noted(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: object) -> object:
+            threads.append(threading.current_thread())
+            return function(*args)
+
+        return call
+
+    for function in (parse_robots, may_fetch):
+        monkeypatch.setattr(f"glados.web_fetch.robots.{function.__name__}", noted(function))
+    site = await serve(reply("User-agent: *\nAllow: /"))
+    await Site(fetcher(NAMES)).get(f"http://good.test:{site.port}/")
+    assert len(threads) == 2
+    assert threading.current_thread() not in threads

@@ -27,6 +27,7 @@ from glados.web_fetch.errors import (
 from glados.web_fetch.http import Admit, Ask, HttpClient
 from glados.web_fetch.places import ended_waiting
 from glados.web_fetch.urls import Url
+from glados.web_fetch.workers import in_thread
 
 MAX_BYTES = 512_000
 MAX_SITES = 256
@@ -67,19 +68,22 @@ def parse_robots(text: str, user_agent: str) -> tuple[Rule, ...]:
     """The rules for a user agent: those of all groups that name it, else those for everybody."""
     token = _product(user_agent)
     groups: dict[str, list[Rule]] = {}
-    names, naming = list[str](), False
+    names, naming = set[str](), False  # of the open group's names those that may count
     for line in text.removeprefix("\ufeff").splitlines():
         key, _, value = line.partition("#")[0].partition(":")
         key, value = key.strip().lower(), value.strip()
         if key == "user-agent":
-            names = [*names, _agent(value)] if naming else [_agent(value)]
-            groups.setdefault(names[-1], [])
-            naming = True
+            names, naming = names if naming else set[str](), True
+            name = _agent(value)
+            if name in (token, "*"):
+                names.add(name)
+                groups.setdefault(name, [])
         elif key in ("allow", "disallow"):
             naming = False
-            if value:
+            if value and names:
+                rule = Rule(key == "allow", _normal(value))
                 for name in names:
-                    groups[name].append(Rule(key == "allow", _normal(value)))
+                    groups[name].append(rule)
     return tuple(groups[token] if token in groups else groups.get("*", []))
 
 
@@ -104,7 +108,8 @@ class Robots:
 
     async def check(self, url: Url, admit: Admit) -> None:
         """Refuse a page that the site does not want to be fetched."""
-        if not may_fetch(await self._rules(url, admit), url.target):
+        # Half a megabyte of rules is read and asked in a thread: it would hold up the event loop.
+        if not await in_thread(may_fetch, await self._rules(url, admit), url.target):
             raise RobotsDisallowed(str(url), url.host.name)
 
     async def _rules(self, url: Url, admit: Admit) -> tuple[Rule, ...]:
@@ -140,7 +145,7 @@ class Robots:
             raise RobotsUnreachable(str(page), page.host.name, "timeout") from error
         except ToolError as error:
             raise RobotsUnreachable(str(page), page.host.name, error.code) from error
-        return parse_robots(response.body.data.decode("utf-8", "replace"), self._user_agent)
+        return await in_thread(parse_robots, response.body.data.decode("utf-8", "replace"), self._user_agent)
 
 
 def _product(user_agent: str) -> str:
