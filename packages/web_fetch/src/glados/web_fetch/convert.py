@@ -19,9 +19,10 @@ from glados.web_fetch.html import parse_html
 from glados.web_fetch.json_text import formatted_json
 from glados.web_fetch.links import Link, page_links
 from glados.web_fetch.markdown import TooMuch, to_markdown
-from glados.web_fetch.media import sniffed_kind
+from glados.web_fetch.media import XHTML, sniffed_kind
 from glados.web_fetch.metadata import markdown_alternate, page_published, page_title
 from glados.web_fetch.pages import Content, Page, Source
+from glados.web_fetch.xhtml import as_html
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -38,7 +39,7 @@ def convert(source: Source, mode: Mode, content: Content) -> Page:
     text, replaced = decode(source.data, source.media.charset, is_markup=kind in ("html", "xml"))
     match kind:
         case "html":
-            page = _page(text, mode, content, source.url)
+            page = _page(text, mode, content, source.url, is_xml=source.media.name == XHTML)
         case "xml":
             page = _xml(text, mode, content, source)
         case "json" | "text":
@@ -57,9 +58,12 @@ def _seen(page: Page) -> Page:
     return replace(page, text=text, title=title or None, removed=page.removed + removed + more)
 
 
-def _page(html: str, mode: Mode, content: Content, url: str) -> Page:
+def _page(html: str, mode: Mode, content: Content, url: str, *, is_xml: bool = False) -> Page:
     if mode == "html":
-        return _described(parse_html(html[:HEAD]), html, url)
+        head = html[:HEAD]
+        return _described(parse_html(as_html(head) if is_xml else head), html, url)
+    if is_xml:
+        html = as_html(html)
     tree = parse_html(html)
     page = _described(tree, "", url)
     remove_hidden(tree)
@@ -96,7 +100,7 @@ def _xml(text: str, mode: Mode, content: Content, source: Source) -> Page:
     if feed is not None:
         return _feed(feed, text, mode)
     if root_name(text) == "html":
-        return _page(text, mode, content, source.url)
+        return _page(text, mode, content, source.url, is_xml=True)
     raise UnsupportedType(source.url, source.media.name or "XML that is no feed")
 
 

@@ -7,9 +7,10 @@ from typing import Literal
 
 Kind = Literal["html", "text", "json", "xml"]
 
+XHTML = "application/xhtml+xml"
 _KINDS: dict[str, Kind] = {
     "text/html": "html",
-    "application/xhtml+xml": "html",
+    XHTML: "html",
     "text/plain": "text",
     "text/markdown": "text",
     "text/x-markdown": "text",
