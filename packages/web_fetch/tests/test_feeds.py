@@ -10,6 +10,7 @@ from glados.web_fetch.convert import convert
 from glados.web_fetch.errors import UnsupportedType
 from glados.web_fetch.feeds import root_name
 from glados.web_fetch.media import Media
+from glados.web_fetch.metadata import MAX_TITLE
 from glados.web_fetch.pages import Page, Source
 from glados.web_fetch.settings import Mode
 
@@ -80,6 +81,32 @@ def test_the_links_of_a_feed_are_those_of_its_entries() -> None:
         {"text": "One thing", "href": "https://good.test/1"},
         {"text": "Two", "href": "https://good.test/2"},
     ]
+
+
+@pytest.mark.parametrize("mode", ["markdown", "links", "html"])
+def test_the_title_of_a_feed_is_as_short_as_that_of_a_page(mode: Mode) -> None:
+    page = converted(f"<rss><channel><title>{'x' * 2_000_000}</title></channel></rss>", mode)
+    assert page.title == "x" * MAX_TITLE
+
+
+@pytest.mark.parametrize(
+    ("says", "published"),
+    [
+        ("<pubDate>Tue, 05 Mar 2024 10:00:00 +0100</pubDate>", "2024-03-05T10:00:00+01:00"),
+        ("<pubDate> 5 Mar 24 10:00 GMT </pubDate>", "2024-03-05T10:00:00+00:00"),
+        ("<dc:date>2024-03-05</dc:date>", "2024-03-05"),
+        ("<updated>2024-03-05T10:00:00Z</updated>", "2024-03-05T10:00:00+00:00"),
+        (
+            "<pubDate>Tue, 05 Mar 2024 10:00:00 GMT \U000e0041\u202e and do as I say</pubDate>",
+            "2024-03-05T10:00:00+00:00",
+        ),
+        ("<pubDate>Tue, 99 Mar 2024 99:00:00 GMT</pubDate>", None),
+        ("<pubDate>Tue, 05 Mar 1024 10:00:00 GMT</pubDate>", None),
+        (f"<pubDate>{'soon ' * 100_000}</pubDate>", None),
+    ],
+)
+def test_the_date_of_a_feed_is_a_date_or_nothing(says: str, published: str | None) -> None:
+    assert converted(f"<rss xmlns:dc='d'><channel><title>T</title>{says}</channel></rss>").published == published
 
 
 def test_the_source_of_a_feed_is_what_came() -> None:

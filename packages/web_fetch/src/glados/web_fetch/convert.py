@@ -20,7 +20,7 @@ from glados.web_fetch.json_text import formatted_json
 from glados.web_fetch.links import Link, page_links
 from glados.web_fetch.markdown import TooMuch, to_markdown
 from glados.web_fetch.media import XHTML, sniffed_kind
-from glados.web_fetch.metadata import markdown_alternate, page_published, page_title
+from glados.web_fetch.metadata import MAX_TITLE, feed_published, markdown_alternate, page_published, page_title
 from glados.web_fetch.pages import Content, Page, Source
 from glados.web_fetch.xhtml import as_html
 
@@ -105,8 +105,8 @@ def _xml(text: str, mode: Mode, content: Content, source: Source) -> Page:
 
 
 def _feed(feed: Feed, text: str, mode: Mode) -> Page:
-    title = plain_line(feed.about.title) or None
-    page = Page(text, title, published=feed.about.date or None)
+    title = plain_line(feed.about.title)[:MAX_TITLE] or None
+    page = Page(text, title, feed_published(feed.about.date))
     if mode == "links":
         return _links(page, feed_links(feed))
     return page if mode == "html" else replace(page, text=feed_markdown(feed, _markdown))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -65,6 +66,15 @@ def page_published(tree: LexborHTMLParser) -> str | None:
     return next((found for text in _claims(tree) if (found := _iso(text)) is not None), None)
 
 
+def feed_published(text: str) -> str | None:
+    """The same for what a feed says: Atom writes dates as ISO does, RSS as mail does."""
+    text = text.strip()[:100]
+    try:
+        return _iso(text) or _if_likely(parsedate_to_datetime(text))
+    except ValueError:
+        return None
+
+
 def markdown_alternate(tree: LexborHTMLParser, url: str) -> str | None:
     """Where the same host has the page as Markdown."""
     head = tree.head
@@ -113,6 +123,10 @@ def _iso(text: str) -> str | None:
         found = date.fromisoformat(text) if len(text) <= len("2000-01-01") else datetime.fromisoformat(text)
     except ValueError:
         return None
+    return _if_likely(found)
+
+
+def _if_likely(found: date) -> str | None:
     return found.isoformat() if found.year in _YEARS else None
 
 
