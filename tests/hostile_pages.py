@@ -62,6 +62,11 @@ HOSTILE_PAGES = {
     "5 MB of a comment": HostilePage(lambda: "<p>before</p>inside<!--" + "-" * 5_000_000),
     "garbage": HostilePage(lambda: random.Random(1).randbytes(5_000_000), ()),
     "garbage without a charset": HostilePage(lambda: random.Random(1).randbytes(5_000_000), (), "text/html"),
+    "an old alphabet without a charset": HostilePage(
+        lambda: ("<p>before</p>" + "<p>Ещё этих мягких булок.</p>" * 160_000 + "inside").encode("cp1251"),
+        ("before", "мягких", "inside"),
+        "text/html",
+    ),
     "lone surrogates": HostilePage(lambda: "<p>before \ud800 &#xd800; \udfff inside"),
     "invisible text": HostilePage(lambda: "<p>before" + "\U000e0041\u200b" * 500_000 + "inside"),
     "nested JSON": HostilePage(lambda: "[" * 100_000, ("[[[",), "application/json"),

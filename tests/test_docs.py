@@ -336,9 +336,7 @@ def tree() -> str:
 
 def with_tree(contributing: str) -> str:
     """The text of CONTRIBUTING.md with the tree as it is now."""
-    return re.sub(
-        r"(?<=```text\n)packages/\w+/src.*?(?=```)", lambda _: tree(), contributing, count=1, flags=re.DOTALL
-    )
+    return re.sub(r"(?<=```text\n)packages/\w+/src.*?(?=```)", lambda _: tree(), contributing, count=1, flags=re.DOTALL)
 
 
 def test_contributing_shows_the_tree_as_it_is() -> None:

@@ -10,7 +10,6 @@ from glados.web_fetch.encoding_guess import guess_codec
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([a-z0-9_:.-]{1,40})", re.IGNORECASE)
 _META_WITHIN = 1024
-_OTHER_THAN_ASCII = re.compile("[^\x00-\x7f]")
 # So many letters in valid UTF-8 for each byte that is not are no accident: in other encodings hardly one is.
 _FLAWS = 10
 _XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([a-z0-9_:.-]{1,40})", re.IGNORECASE)
@@ -80,7 +79,8 @@ def _named_inside(body: bytes) -> str | None:
 def _guessed(body: bytes) -> tuple[str, int]:
     """UTF-8 if it is valid, or nearly so: a page that was cut or has a flaw is not of another encoding."""
     text, replaced = _decoded(body, "utf-8")
-    if b"\x1b$" in body or (replaced and len(_OTHER_THAN_ASCII.findall(text)) < _FLAWS * replaced):
+    letters = len(text) - len(text.encode("ascii", "ignore")) if replaced else 0
+    if b"\x1b$" in body or (replaced and letters < _FLAWS * replaced):
         codec = guess_codec(body)
         return (text, replaced) if codec is None else _decoded(body, codec)
     return text, replaced
