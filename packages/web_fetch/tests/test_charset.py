@@ -27,6 +27,9 @@ META = '<meta charset="{}"><p>'
         ("käse".encode(), "x" * 10_000, "käse"),
         ("käse".encode(), "utf-7", "käse"),
         (b"a\x00b", None, "a�b"),
+        ("<p>käse 汉字".encode("utf-16-le"), None, "<p>käse 汉字"),
+        ("<p>käse 汉字".encode("utf-16-be"), None, "<p>käse 汉字"),
+        ("汉字 мир".encode("utf-16-le"), "utf-16le", "汉字 мир"),
         (b"", None, ""),
     ],
 )

@@ -49,6 +49,8 @@ def test_pages_feeds_text_and_json_can_be_read(name: str, kind: Kind | None) -> 
         (b"", "text"),
         (b'<?xml version="1.0"?><rss>', "xml"),
         (b"<feed xmlns=", "xml"),
+        ("<!DOCTYPE html><p>".encode("utf-16"), "html"),
+        ("wörds".encode("utf-16"), "text"),
         (b"\x89PNG\r\n\x1a\n\x00", None),
     ],
 )

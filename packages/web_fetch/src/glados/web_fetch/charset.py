@@ -12,6 +12,7 @@ _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([a-z0-9_:.-]{1,40
 _META_WITHIN = 1024
 # So many letters in valid UTF-8 for each byte that is not are no accident: in other encodings hardly one is.
 _FLAWS = 10
+_WIDE_WITHIN = 256
 _XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([a-z0-9_:.-]{1,40})", re.IGNORECASE)
 
 # Codec: the labels of the WHATWG encoding standard that mean it. They differ from Python's: latin1 is cp1252.
@@ -78,12 +79,23 @@ def _named_inside(body: bytes) -> str | None:
 
 def _guessed(body: bytes) -> tuple[str, int]:
     """UTF-8 if it is valid, or nearly so: a page that was cut or has a flaw is not of another encoding."""
+    wide = _wide_codec(body[:_WIDE_WITHIN])
+    if wide is not None:
+        return _decoded(body, wide)
     text, replaced = _decoded(body, "utf-8")
     letters = len(text) - len(text.encode("ascii", "ignore")) if replaced else 0
     if b"\x1b$" in body or (replaced and letters < _FLAWS * replaced):
         codec = guess_codec(body)
         return (text, replaced) if codec is None else _decoded(body, codec)
     return text, replaced
+
+
+def _wide_codec(start: bytes) -> str | None:
+    """UTF-16 without its mark: one byte of most characters at the beginning is zero, the other never."""
+    first, second = start[::2].count(0), start[1::2].count(0)
+    if min(first, second) or max(first, second) < max(4, len(start) // 4):
+        return None
+    return "utf-16-le" if second else "utf-16-be"
 
 
 def _decoded(body: bytes, codec: str) -> tuple[str, int]:

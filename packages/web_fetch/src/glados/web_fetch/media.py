@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,7 +56,10 @@ def parse_media(header: str) -> Media:
 
 def sniffed_kind(body: bytes) -> Kind | None:
     """How a body without a content type is read: as a page or XML if it begins like it, as text if it is no binary."""
-    start = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    start = body[:1024]
+    if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        start = start.decode("utf-16", "ignore").encode("utf-8", "ignore")
+    start = start.removeprefix(BOM_UTF8).lstrip().lower()
     if start.startswith(_HTML_OPENINGS):
         return "html"
     if start.startswith(_XML_OPENINGS):
