@@ -45,7 +45,9 @@ class Media:
 
 def parse_media(header: str) -> Media:
     """Read a Content-Type header."""
-    name, *parameters = header.split(";")
+    # Where a header came twice, somebody on the way may have joined the two: the last one that is a type counts.
+    types = [part for part in header.split(",") if "/" in part.partition(";")[0]]
+    name, *parameters = (types[-1] if types else header).split(";")
     charset = None
     for parameter in parameters:
         key, _, value = parameter.partition("=")
