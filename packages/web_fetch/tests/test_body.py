@@ -37,7 +37,8 @@ def raw_deflate(data: bytes) -> bytes:
     ids=["plain", "gzip", "deflate", "bare deflate", "gzip with a tail", "empty"],
 )
 async def test_a_body_is_read_in_each_encoding(encoding: Encoding, data: bytes) -> None:
-    assert await read_body(URL, pieces(data), encoding, 10_000) == Body(PAGE if data else b"")
+    for size in (1, 7, 10_000):
+        assert await read_body(URL, pieces(data, size), encoding, 10_000) == Body(PAGE if data else b"")
 
 
 @pytest.mark.parametrize("data", [gzip.compress(PAGE)[:-9], b"no gzip at all"], ids=["cut", "none"])

@@ -14,6 +14,7 @@ Encoding = Literal["identity", "gzip", "deflate"]
 # Pages shrink 3 to 20 times; only zeros and the like come near deflate's limit of 1032.
 BOMB_RATIO = 100
 _GZIP, _ZLIB, _RAW = 31, 15, -15
+_ZLIB_HEADER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class _Inflater:
         self._url = url
         self._stream = zlib.decompressobj(_GZIP if encoding == "gzip" else _ZLIB)
         self._may_be_raw = encoding == "deflate"
+        self._first = b""  # what came while nobody could tell
         self._received = 0
         self._produced = 0
 
@@ -82,8 +84,9 @@ class _Inflater:
                 raise DecodeFailed(self._url, "its compression is broken") from error
             # Some servers mean the bare stream by "deflate", without the header that the standard wants.
             self._stream, self._may_be_raw, self._received = zlib.decompressobj(_RAW), False, 0
-            return self.feed(chunk, room)
-        self._may_be_raw = False
+            return self.feed(self._first + chunk, room)
+        if self._may_be_raw:
+            self._first, self._may_be_raw = self._first + chunk, self._received < _ZLIB_HEADER
         self._produced += len(inflated)
         return inflated
 
