@@ -71,6 +71,18 @@ def test_a_feed_that_is_cut_keeps_what_came_before() -> None:
     assert page.text.endswith("## [Two](https://good.test/2)\n\n2024-01-02")
 
 
+@pytest.mark.parametrize("text", ["<![CDATA[<p>begun</p>", "&lt;p&gt;begun&lt;/p&gt;", "begun", "begun<b"])
+def test_a_text_in_the_middle_of_which_a_feed_is_cut_is_kept(text: str) -> None:
+    page = converted(f"<rss><channel><title>T</title><item><title>One</title><description>{text}")
+    assert page.text == "# T\n\n## One\n\nbegun"
+
+
+def test_half_an_address_or_a_date_is_not_kept() -> None:
+    for name in ("link", "pubDate"):
+        page = converted(f"<rss><channel><title>T</title><item><title>One</title><{name}>https://good.test/half")
+        assert page.text == "# T\n\n## One"
+
+
 def test_the_title_of_an_entry_cannot_end_its_link() -> None:
     page = converted(RSS.replace("Two", "Two](https://evil.test/) [2"))
     assert r"## [Two\](https://evil.test/) \[2](https://good.test/2)" in page.text

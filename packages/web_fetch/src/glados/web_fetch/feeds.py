@@ -125,7 +125,12 @@ class _Reader:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
         parser.SkippedEntityHandler = self._entity
-        parser.Parse(text.encode("utf-8", "replace"), True)
+        try:
+            parser.Parse(text.encode("utf-8", "replace"), True)
+        except expat.ExpatError:
+            parser.buffer_text = False  # it gives out what it holds back
+            self._keep_open()
+            raise
 
     def _refuse(self, *_: object) -> None:
         raise _Refused
@@ -165,6 +170,12 @@ class _Reader:
             value = "".join(self._text)
             self._captured = None
             self._current.fields.setdefault(local, urljoined(self._bases[-1], value) if local == "link" else value)
+
+    def _keep_open(self) -> None:
+        """Keep the text in the middle of which the document ends; half an address or a date says nothing."""
+        name = "" if self._captured is None else self._path[self._captured - 1]
+        if name in ("title", *_TEXTS):
+            self._current.fields.setdefault(name, "".join(self._text))
 
     def _characters(self, data: str) -> None:
         if self._captured is not None:
