@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from glados.core import PluginError
 from glados.web_fetch.conversion_process import ConversionProcess
 from glados.web_fetch.converter import Converter
 from glados.web_fetch.errors import TooComplex, UnsupportedType
@@ -124,6 +125,22 @@ async def test_a_worker_without_work_ends(converter: Open) -> None:
     await first.wait()
     assert waiting(one) == []
     assert await converted(one, "<p>b") == "b"
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("/bin/false", "does not start: run '/bin/false -I"), ("/no/such/python", r"cannot be started \(No such file")],
+)
+async def test_a_worker_that_does_not_start_is_told_and_the_next_page_converts(
+    converter: Open, monkeypatch: pytest.MonkeyPatch, program: str, message: str
+) -> None:
+    one = converter()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", program)
+        with pytest.raises(PluginError, match=message):
+            await converted(one, "x")
+    assert waiting(one) == []
+    assert await converted(one, "next") == "next"
 
 
 async def test_a_type_that_cannot_be_read_is_told_by_its_name(converter: Open) -> None:

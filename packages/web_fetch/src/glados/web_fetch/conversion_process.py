@@ -44,8 +44,8 @@ class ConversionProcess:
     @classmethod
     async def start(cls, seconds: float, memory: int) -> ConversionProcess:
         """Start one, with nothing of this process: no environment, no working directory, no terminal."""
-        return cls(
-            await asyncio.create_subprocess_exec(
+        try:
+            process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-I", "-B", "-m", WORKER, str(seconds), str(memory)),
                 stdin=asyncio.subprocess.PIPE,
@@ -57,7 +57,12 @@ class ConversionProcess:
                 start_new_session=True,
                 limit=CHUNK,
             )
-        )
+        except OSError as error:
+            raise PluginError(
+                f"The process that converts pages cannot be started ({error.strerror}): try again when this machine"
+                " has fewer processes and open files."
+            ) from error
+        return cls(process)
 
     @property
     def pid(self) -> int:
