@@ -18,7 +18,7 @@ from glados.web_fetch.convert import HEAD, convert
 from glados.web_fetch.errors import InvalidUrl, ProxyFailed, UnsupportedType
 from glados.web_fetch.feeds import MAX_DEPTH
 from glados.web_fetch.gfm import MAX_LANGUAGE
-from glados.web_fetch.html import parse_html
+from glados.web_fetch.html import MAX_LEVELS, parse_html
 from glados.web_fetch.http import MAX_VALIDATOR
 from glados.web_fetch.links import page_links
 from glados.web_fetch.markdown import to_markdown
@@ -63,6 +63,7 @@ FIXED = [
     "sheets.MAX_SHEETS",
     "sheets.MAX_RULES",
     "sheets.MAX_NAMES",
+    "html.MAX_LEVELS",
     "words.MAX_NAMES",
     "words.MAX_WORDS",
     "tags_table.MAX_SPAN",
@@ -179,6 +180,15 @@ def test_so_many_rules_that_hide_and_names_count() -> None:
     assert page(f"<style>.x{{display:none}}</style>{elements}").text == "more"
     elements = f"<p class='x {' '.join(classes)}'>many</p><p>more"
     assert page(f"<style>.x{{display:none}}</style>{elements}").text == "many\n\nmore"
+
+
+def test_so_many_levels_around_an_element_are_looked_at() -> None:
+    def shown(levels: int) -> str:
+        inner = f"{'<div>' * (levels - 1)}<p class=x>words</p>{'</div>' * (levels - 1)}"
+        return page(f"<style>.y .x{{display:none}}</style><div class=y>{inner}</div><p>more").text
+
+    assert shown(MAX_LEVELS) == "more"
+    assert shown(MAX_LEVELS + 1) == "words\n\nmore"
 
 
 def test_so_much_of_names_is_read() -> None:

@@ -27,6 +27,7 @@ def with_sheet(sheet: str, element: str = "<p class='a b' id=c>secret</p>") -> s
     [
         ".a{display:none}",
         ".a { display : none ; }",
+        ".a{display:none",
         "p{} .a\n{\n\tcolor: red;\n\tdisplay: none !important\n}",
         "#c{display:none}",
         "p.a{display:none}",
@@ -75,7 +76,6 @@ def test_rules_that_hide(sheet: str) -> None:
         "{",
         ".a",
         ".a{",
-        ".a{display:none",
         ".x{display:none}",
         ".A{display:none}",
         "div.a{display:none}",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from glados.web_fetch.colours import WHITE, are_alike
+from glados.web_fetch.html import around
 from glados.web_fetch.style import papers
 
 if TYPE_CHECKING:
@@ -20,16 +21,17 @@ def is_known_to_be_white(tree: LexborHTMLParser, sheets: Iterable[str]) -> bool:
     return is_complete and all(_is_white(sheet) for sheet in sheets)
 
 
-def stands_on_white(node: LexborNode | None) -> bool:
-    """Whether no element around has a background that is not white."""
-    while node is not None:
-        attributes = node.attributes
-        if "background" in attributes or not _is_white(attributes.get("style") or ""):
-            return False
-        if not _is_white(f"background:{attributes.get('bgcolor') or ''}"):
-            return False
-        node = node.parent
-    return True
+def stands_on_white(node: LexborNode) -> bool:
+    """Whether neither the element nor what it stands in has a background that is not white."""
+    return all(map(_has_white, (node, *around(node))))
+
+
+def _has_white(node: LexborNode) -> bool:
+    attributes = node.attributes
+    style, colour = attributes.get("style") or "", attributes.get("bgcolor")
+    if "background" in attributes or (colour and not _is_white(f"background:{colour}")):
+        return False
+    return "background" not in style.lower() or _is_white(style)
 
 
 def _is_white(style: str) -> bool:

@@ -29,19 +29,21 @@ class Cascade:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
         # Most elements have much in common with others.
-        self._about = dict[Part, list[Rule]]()
+        self._about = dict[Part, tuple[list[Rule], list[Rule]]]()
         self._known = dict[tuple[object, ...], Sight]()
 
     def sight(self, node: LexborNode, kind: Part) -> Sight:
         """What the rules and its own style make of an element."""
-        about = self._about.get(kind)
-        if about is None:
-            about = self._about[kind] = [rule for rule in self._rules if rule.selector.subject.fits(kind)]
-        said = [rule for rule in about if rule.sight == "seen" or rule.selector.is_around(node)]
+        if kind not in self._about:
+            about = [rule for rule in self._rules if rule.selector.subject.fits(kind)]
+            showing = [rule for rule in about if rule.sight == "seen"]
+            self._about[kind] = showing, [rule for rule in about if rule.sight != "seen"]
+        showing, hiding = self._about[kind]
+        hiding = [rule for rule in hiding if rule.selector.is_around(node)]
         style = node.attrs.get("style") or ""
-        key = style, *(rule.weight for rule in said)
+        key = kind, style, *(rule.weight for rule in hiding)
         if key not in self._known:
-            self._known[key] = _sight(said, style)
+            self._known[key] = _sight([*showing, *hiding], style)
         return self._known[key]
 
 

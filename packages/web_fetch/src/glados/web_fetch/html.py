@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# Nobody nests deeper what is to be read, and looking further up from every element would never end.
+MAX_LEVELS = 100
 
 
 def parse_html(text: str) -> LexborHTMLParser:
@@ -35,3 +39,13 @@ def ids_around(tree: LexborHTMLParser, selector: str) -> set[int]:
             around.add(ancestor.mem_id)
             ancestor = ancestor.parent
     return around
+
+
+def around(node: LexborNode) -> Iterator[LexborNode]:
+    """The elements that a node stands in, from the innermost on; no more than people nest."""
+    ancestor = node.parent
+    for _ in range(MAX_LEVELS):
+        if ancestor is None:
+            return
+        yield ancestor
+        ancestor = ancestor.parent

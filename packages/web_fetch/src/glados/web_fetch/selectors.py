@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from glados.web_fetch.html import around
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
@@ -60,12 +62,15 @@ class Selector(NamedTuple):
         """Whether the element stands in what it must stand in."""
         if not self.above:
             return self.above is not None
-        missing, ancestor = list(self.above), node.parent
-        while missing and ancestor is not None and ancestor.tag not in _ROOTS:
-            if missing[-1].fits(Part.of(ancestor)):
+        missing = list(self.above)
+        for element in around(node):
+            if element.tag in _ROOTS:
+                break
+            if missing[-1].fits(Part.of(element)):
                 missing.pop()
-            ancestor = ancestor.parent
-        return not missing
+                if not missing:
+                    return True
+        return False
 
 
 def _above(text: str) -> tuple[Part, ...] | None:

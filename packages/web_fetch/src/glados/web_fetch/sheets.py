@@ -83,7 +83,7 @@ def _rules(sheets: Iterable[str], find: Callable[[str], Iterable[int]]) -> Itera
             for mark in "}{;":
                 start = max(start, 1 + sheet.rfind(mark, start, brace))
             selectors = [selector for text in sheet[start:brace].split(",") if (selector := Selector.parse(text))]
-            found = effects(sheet[brace + 1 : sheet.find("}", brace)]) if selectors else []
+            found = effects(sheet[brace + 1 : _end(sheet, brace)]) if selectors else []
             if not found:
                 continue
             look = seen_with(found)
@@ -92,6 +92,13 @@ def _rules(sheets: Iterable[str], find: Callable[[str], Iterable[int]]) -> Itera
             for selector in selectors:
                 told = selector if is_known else selector._replace(above=None)
                 yield Rule(told, (0, *selector.weight, number, brace), found, look)
+
+
+def _end(sheet: str, brace: int) -> int:
+    """Where the declarations end that begin here: the end of a sheet closes all, and rules may stand in rules."""
+    end = sheet.find("}", brace)
+    inner = sheet.find("{", brace + 1, end if end >= 0 else len(sheet))
+    return inner if inner >= 0 else end if end >= 0 else len(sheet)
 
 
 def _is_on_screen(sheet: str, place: int) -> bool:
@@ -121,8 +128,7 @@ def _with_names(sheet: str, names: Iterable[str], properties: Collection[str]) -
         while place >= 0:
             place += len(name)
             brace = sheet.find("{", place)
-            if brace >= 0 and not sheet[place].isalnum() and sheet[place] not in "-_":
-                end = sheet.find("}", brace)
-                if any(sheet.find(each, brace, end) >= 0 for each in properties):
-                    yield brace
+            is_whole = brace >= 0 and not sheet[place].isalnum() and sheet[place] not in "-_"
+            if is_whole and any(sheet.find(each, brace, _end(sheet, brace)) >= 0 for each in properties):
+                yield brace
             place = sheet.find(name, place)
