@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import os
 import zlib
@@ -7,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from glados.web_fetch.body import Body, Encoding, parse_encoding, read_body
+from glados.web_fetch.body import STEP, Body, Encoding, parse_encoding, read_body
 from glados.web_fetch.errors import DecodeFailed, TooLarge
 
 URL = "https://good.test/"
@@ -64,6 +65,26 @@ async def test_a_bomb_is_refused_before_it_is_unpacked() -> None:
     bomb = gzip.compress(b"\0" * 100_000_000)
     with pytest.raises(TooLarge):
         await read_body(URL, pieces(bomb, 65536), "gzip", 5_000_000)
+
+
+async def test_others_are_served_while_a_small_chunk_unpacks_to_a_large_body() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    page = os.urandom(1000) * 20_000
+    packed: dict[Encoding, bytes] = {"gzip": gzip.compress(page), "deflate": raw_deflate(page)}
+    for encoding, data in packed.items():
+        counter = asyncio.create_task(count())
+        body = await read_body(URL, pieces(data, len(data)), encoding, len(page))
+        counter.cancel()
+        assert body == Body(page)
+        assert turns > len(page) // STEP // 2
+        turns = 0
 
 
 @pytest.mark.parametrize(

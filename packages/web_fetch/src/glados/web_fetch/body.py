@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,8 @@ Encoding = Literal["identity", "gzip", "deflate"]
 BOMB_RATIO = 100
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 _ZLIB_HEADER = 2
+# So much is unpacked at a time.
+STEP = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,10 @@ async def read_body(url: str, chunks: AsyncIterable[bytes], encoding: Encoding, 
     data, received = bytearray(), 0
     async for chunk in chunks:
         received += len(chunk)
-        data += chunk if inflater is None else inflater.feed(chunk, limit + 1 - len(data))
+        for piece in [chunk] if inflater is None else inflater.feed(chunk, limit + 1 - len(data)):
+            data += piece
+            if len(piece) == STEP:
+                await asyncio.sleep(0)  # a small chunk can unpack to many pieces: others are served in between
         if max(len(data), received) > limit:
             if inflater is not None and inflater.is_bomb:
                 raise TooLarge(url, limit)
@@ -72,23 +78,30 @@ class _Inflater:
         consumed = self._received - len(self._stream.unconsumed_tail)
         return self._produced > BOMB_RATIO * max(consumed, 1)
 
-    def feed(self, chunk: bytes, room: int) -> bytes:
-        """At most `room` more bytes; what follows the end of the stream is ignored."""
+    def feed(self, chunk: bytes, room: int) -> Iterator[bytes]:
+        """At most `room` more bytes, piece by piece; what follows the end of the stream is ignored."""
         self._received += len(chunk)
-        if self._stream.eof:
-            return b""
+        is_full = False  # then there may be more, although all that came has been taken in
+        while room and (chunk or is_full) and not self._stream.eof:
+            step = min(STEP, room)
+            piece = self._inflated(chunk, step)
+            is_full, room = len(piece) == step, room - len(piece)
+            self._produced += len(piece)
+            yield piece
+            chunk = self._stream.unconsumed_tail
+
+    def _inflated(self, chunk: bytes, step: int) -> bytes:
         try:
-            inflated = self._stream.decompress(chunk, room)
+            piece = self._stream.decompress(chunk, step)
         except zlib.error as error:
             if not self._may_be_raw:
                 raise DecodeFailed(self._url, "its compression is broken") from error
             # Some servers mean the bare stream by "deflate", without the header that the standard wants.
-            self._stream, self._may_be_raw, self._received = zlib.decompressobj(_RAW), False, 0
-            return self.feed(self._first + chunk, room)
+            self._stream, self._may_be_raw = zlib.decompressobj(_RAW), False
+            return self._inflated(self._first + chunk, step)
         if self._may_be_raw:
             self._first, self._may_be_raw = self._first + chunk, self._received < _ZLIB_HEADER
-        self._produced += len(inflated)
-        return inflated
+        return piece
 
     def finish(self) -> None:
         """Refuse a stream that ended too early; an empty body is no stream."""
