@@ -88,6 +88,18 @@ def test_the_title_of_an_entry_cannot_end_its_link() -> None:
     assert r"## [Two\](https://evil.test/) \[2](https://good.test/2)" in page.text
 
 
+def test_the_address_of_an_entry_cannot_end_its_link() -> None:
+    page = converted(RSS.replace("<link>/1<", "<link>/1) [2](https://evil.test/<"))
+    assert "(https://good.test/1%29%20[2]%28https://evil.test/)" in page.text
+    assert "(https://good.test/one_(thing))" in converted(RSS.replace("<link>/1<", "<link>/one_(thing)<")).text
+
+
+def test_an_entry_that_leads_nowhere_has_no_link() -> None:
+    feed = RSS.replace("<link>/1<", "<link> JavaScript:alert(1)<")
+    assert [link["text"] for link in json.loads(converted(feed, "links").text)] == ["Two"]
+    assert "## One thing\n" in converted(feed).text
+
+
 def test_the_links_of_a_feed_are_those_of_its_entries() -> None:
     assert json.loads(converted(RSS, "links").text) == [
         {"text": "One thing", "href": "https://good.test/1"},

@@ -23,6 +23,8 @@ def test_the_base_of_the_page_is_honoured() -> None:
     assert links('<base href="/other/"><a href="x">x</a>')[0]["href"] == "https://good.test/other/x"
     assert links('<base href="//cdn.test/p/"><a href="x">x</a>')[0]["href"] == "https://cdn.test/p/x"
     assert links('<base href="javascript:alert(1)"><a href="x">x</a>')[0]["href"] == "https://good.test/docs/x"
+    assert links('<base href="http://[bad/"><a href="x">x</a>')[0]["href"] == "https://good.test/docs/x"
+    assert links('<base href="http://"><a href="x">x</a>')[0]["href"] == "https://good.test/docs/x"
     assert links('<base target=_blank><a href="x">x</a>')[0]["href"] == "https://good.test/docs/x"
 
 

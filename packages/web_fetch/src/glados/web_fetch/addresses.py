@@ -10,6 +10,13 @@ _WHOLE = ("http://", "https://")
 _USUAL = re.compile(r"https?://[a-z0-9._-]+(?::[0-9]+)?(?:[/?#]|$)")
 _AROUND = "".join(map(chr, range(0x21)))
 _BREAKS = re.compile("[\t\n\r]")
+# Programs and data inside the page: they lead nowhere.
+_NOWHERE = ("javascript:", "vbscript:", "data:", "blob:", "about:")
+
+
+def leads_nowhere(address: str) -> bool:
+    """Whether there is no page behind an address."""
+    return address[:4] != "http" and address[:11].lower().startswith(_NOWHERE)
 
 
 def written(attribute: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from urllib.parse import quote
 
 from glados.web_fetch.feeds import Entry, Feed
 from glados.web_fetch.hidden import remove_hidden
@@ -11,6 +12,7 @@ from glados.web_fetch.html import parse_html
 from glados.web_fetch.links import Link
 
 Markdown = Callable[[str], str]
+_PAIRS = re.compile(r"[^()]*+(?:\([^()]*+\)[^()]*+)*+")
 _BRACKETS, _ESCAPED = re.compile(r"[\[\]]"), r"\\\g<0>"
 
 
@@ -38,8 +40,14 @@ def plain_line(html: str) -> str:
 
 def _parts(heading: str, entry: Entry, markdown: Markdown) -> Iterator[str]:
     title = plain_line(entry.title) or entry.link or "Untitled"
-    yield f"{heading} [{_BRACKETS.sub(_ESCAPED, title)}]({entry.link})" if entry.link else f"{heading} {title}"
+    yield f"{heading} [{_BRACKETS.sub(_ESCAPED, title)}]({_target(entry.link)})" if entry.link else f"{heading} {title}"
     if entry.date:
         yield " ".join(entry.date.split())
     if entry.body and (body := markdown(entry.body)):
         yield body
+
+
+def _target(address: str) -> str:
+    """An address that does not end the link that it stands in."""
+    ending = r"[\s<>]" if _PAIRS.fullmatch(address) else r"[\s<>()]"
+    return re.sub(ending, lambda found: quote(found[0]), address)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin
 from xml.parsers import expat
 
+from glados.web_fetch.addresses import leads_nowhere
+
 MAX_DEPTH = 100
 
 # Atomic groups: however a document begins, no part of it is read twice.
@@ -43,7 +45,8 @@ class Entry:
         """Where it leads; an id can be an address too."""
         address = self.fields.get("link", "").strip()
         guid = (self.fields.get("guid") or self.fields.get("id") or "").strip()
-        return address or (guid if guid.startswith(("http://", "https://")) else "")
+        address = address or (guid if guid.startswith(("http://", "https://")) else "")
+        return "" if leads_nowhere(address) else address
 
     @property
     def date(self) -> str:

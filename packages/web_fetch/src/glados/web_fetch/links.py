@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
+from urllib.parse import urlsplit
 
-from glados.web_fetch.addresses import Addresses, written
+from glados.web_fetch.addresses import Addresses, leads_nowhere, written
 from glados.web_fetch.html import tag_numbers
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 MAX_TEXT = 10_000_000
-# Programs and data inside the page: they lead nowhere.
-_NOWHERE = ("javascript:", "vbscript:", "data:", "blob:", "about:")
 
 
 class Link(TypedDict):
@@ -34,7 +33,7 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[Link]:
     found, left = list[Link](), MAX_TEXT
     for node in nodes:
         address = absolute(written(node.attrs.get("href") or ""))
-        if (address[:4] != "http" and address[:11].lower().startswith(_NOWHERE)) or (bases and node.tag_id == base):
+        if leads_nowhere(address) or (bases and node.tag_id == base):
             continue
         text = ""
         if left > 0:  # links can stand in links, and then each has the text of all that follow
@@ -52,7 +51,11 @@ def page_base(tree: LexborHTMLParser, url: str) -> str:
 
 def _base_of(node: LexborNode, url: str) -> str:
     base = Addresses(url).absolute(written(node.attributes.get("href") or ""))
-    return base if base.startswith(("http://", "https://")) else url
+    try:
+        is_usable = bool(urlsplit(base).hostname) and base.startswith(("http://", "https://"))
+    except ValueError:
+        is_usable = False
+    return base if is_usable else url
 
 
 def _label(node: LexborNode) -> str:
