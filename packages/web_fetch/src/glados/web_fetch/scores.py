@@ -61,7 +61,8 @@ RIVALS, PARTS, NEARLY = 5, 3, 0.75
 
 def _around_rivals(outline: Outline, scores: dict[int, float], ranked: list[int]) -> int:
     top = ranked[0]
-    rivals = [index for index in ranked[1:] if scores[index] >= NEARLY * scores[top]]
+    rivals = [index for index in ranked if scores[index] >= NEARLY * scores[top]]
+    rivals = [index for index in rivals if not any(index < other < outline.ends[index] for other in rivals)]
     if len(rivals) < PARTS:
         return top
     above = outline.parents[top]
