@@ -41,6 +41,11 @@ def test_what_holds_the_title_is_never_left_out() -> None:
     assert outline("<div class=header><div class=banner><h1>Title</h1></div></div>").text[0] == 5
 
 
+def test_a_heading_may_be_called_a_header_and_have_any_id() -> None:
+    page = "<h2 class=Sub-Header>one</h2><h3 id=menu>two</h3><h3 class=related-header>beside</h3>"
+    assert outline(page).text[0] == 6
+
+
 def test_scripts_with_words_of_few_characters_count_double() -> None:
     assert outline("<p>潮が満ちた").text[0] == 10
     assert outline("<p>Käse").text[0] == 4

@@ -43,3 +43,16 @@ def test_classes_and_ids_weigh_for_and_against() -> None:
 
 def test_an_id_that_is_a_heading_says_nothing() -> None:
     assert hint("", "share-a-comment-with-the-sidebar", "") == hint("", "", "")
+
+
+def test_names_that_site_builders_give_to_every_part_say_nothing() -> None:
+    assert hint("field field--label-hidden", "", "").weight == 0
+    assert hint("elementor-widget", "", "").weight == 0
+    assert hint("clear overflow-hidden", "", "").weight == 0
+    assert hint("hidden", "", "").weight == -25
+
+
+def test_footnotes_and_tools_in_other_words_are_not_spoken_against() -> None:
+    assert hint("footnotes", "", "").weight == 0
+    assert hint("", "toolchain", "").weight == 0
+    assert hint("foot", "tools", "").weight == -50

@@ -24,6 +24,8 @@ _INLINE = (
 # Whatever their names say, these are where content stands.
 _CONTENT = "a article body h1 html img main pre table tbody td tfoot th thead tr"
 _KEPT = frozenset(_CONTENT.split())
+# These are headers whatever surrounds them, and their ids are their own words.
+_HEADINGS = frozenset(("h2", "h3", "h4", "h5", "h6"))
 # More bytes for each character than this: a script that needs half as many characters for the same words.
 _WIDE = 2.3
 _COMMAS = (",", "\uff0c", "、", "،", "。")
@@ -111,7 +113,10 @@ class _Outliner:
             return self._enter_link(attributes.get("href"))
         weight = 0
         if attributes:
-            said = hint(attributes.get("class") or "", attributes.get("id") or "", attributes.get("role") or "")
+            classes, identity = attributes.get("class") or "", attributes.get("id") or ""
+            if tag in _HEADINGS:
+                classes, identity = classes.lower().replace("header", ""), ""
+            said = hint(classes, identity, attributes.get("role") or "")
             if said.is_beside and self._leave_out and tag not in _KEPT and node.mem_id not in self._around_titles:
                 self.outline.beside.append(node)
                 return None

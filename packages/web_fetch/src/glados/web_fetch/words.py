@@ -27,9 +27,11 @@ _BESIDE = re.compile(
 )
 _CONTENT = re.compile(r"article|body|column|content|main|\band\b|mathjax|shadow")
 _FOR = re.compile(r"article|body|content|entry|main|page|post|text|blog|story|prose|markdown")
+# Site builders call everything a widget, and say of most parts that their label is hidden, or what does not fit.
 _AGAINST = re.compile(
-    r"\bads?\b|advert|banner|comment|\bcom-|contact|cookie|foot|gdpr|hidden|masthead|media|meta|outbrain|promo|related"
-    r"|scroll|share|shoutbox|shopping|sidebar|skyscraper|sponsor|\btags?\b|tool|widget"
+    r"\bads?\b|advert|banner|comment|\bcom-|contact|cookie|foot(?!note)|gdpr|(?<!label-)(?<!overflow-)hidden|masthead"
+    r"|media|meta|outbrain|promo|related|scroll|share|shoutbox|shopping|sidebar|skyscraper|sponsor|\btags?\b"
+    r"|\btools?\b|tool(?:bar|box|tip)|(?<!elementor-)widget"
 )
 _AROUND = (
     "navigation menu menubar complementary contentinfo banner search alert alertdialog dialog tooltip toolbar tablist"
