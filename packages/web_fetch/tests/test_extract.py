@@ -51,6 +51,31 @@ def test_a_section_stays_though_its_heading_sounds_like_clutter() -> None:
     assert str(content(page)).count("slowly at first") == 6
 
 
+def test_code_that_links_to_what_it_uses_stays() -> None:
+    code = "<div><pre>class Tide(<a href=/sea>Sea</a>, <a href=/moon>Moon</a>)</pre></div>"
+    assert "Moon" in str(content(f"<article><p>{WORDS * 3}</p>{code}<p>{WORDS * 3}</p></article>"))
+
+
+def test_a_table_and_a_long_paragraph_stay_though_they_have_links() -> None:
+    table = "<table><tr><td><a href=/a>Alpha dock</a><td>open<tr><td><a href=/b>Beta dock</a><td>full</table>"
+    links = f"<div>{WORDS}{WORDS}<a href=/mud>{WORDS[:90]}</a></div>"
+    text = str(content(f"<article><p>{WORDS * 3}</p>{table}{links}<p>{WORDS * 3}</p></article>"))
+    assert "Beta dock" in text
+    assert text.count("slowly at first") == 9
+
+
+def test_an_index_keeps_its_lists_of_links() -> None:
+    part = f"<section><h2>Chapter</h2><ul>{LINKS}</ul></section>"
+    page = f"<main><h1>Contents</h1><p>{WORDS}</p><p>{WORDS}</p>{part * 12}</main>"
+    assert str(content(page)).count("Weather news") == 12
+
+
+def test_links_around_a_short_text_do_not_stay() -> None:
+    links = f"<div><h3>More</h3><ul>{LINKS * 3}</ul></div>"
+    text = str(content(f"<div class=post><p>{WORDS * 3}</p><p>{WORDS * 3}</p></div>{links}"))
+    assert "Weather" not in text
+
+
 def test_text_beside_the_first_part_of_the_content_is_joined() -> None:
     page = f"<div><div><p>{WORDS * 4}</p><p>{WORDS * 4}</p></div><div><p>second {WORDS * 3}</p></div></div>"
     assert "second" in str(content(page))

@@ -13,20 +13,37 @@ _JUDGED = frozenset(("div", "section", "table", "form", "fieldset", "header", *_
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 MANY_COMMAS = 10
 SUBSTANTIAL = 0.2
+# So much text of its own makes any element a paragraph.
+PARAGRAPH = 200
 
 
-def clutter(outline: Outline, root: int, known: Sequence[int] = ()) -> Iterator[int]:
-    """The elements below the root that do not belong to the content, and those that are known not to."""
+# So little is left only where the content itself is links: an index, or a reference that links every word it can.
+LITTLE, MOST = 2000, 2 / 3
+
+
+def clutter(outline: Outline, root: int, known: Sequence[int] | None = None) -> list[int]:
+    """The elements below the root that do not belong to the content.
+
+    `known` are those that are known not to, where the root holds more than the content.
+    """
+    found = list(_found(outline, root, known or (), by_build=True))
+    removed, whole = outline.length(found), outline.text[root]
+    if known is None and whole - removed < LITTLE and removed > MOST * whole:
+        return list(_found(outline, root, (), by_build=False))
+    return found
+
+
+def _found(outline: Outline, root: int, known: Sequence[int], *, by_build: bool) -> Iterator[int]:
     skipped, index, end = frozenset(known), root + 1, outline.ends[root]
     while index < end:
-        if index in skipped or _is_clutter(outline, index, root):
+        if index in skipped or _is_clutter(outline, index, root, by_build=by_build):
             yield index
             index = outline.ends[index]
         else:
             index += 1
 
 
-def _is_clutter(outline: Outline, index: int, root: int) -> bool:
+def _is_clutter(outline: Outline, index: int, root: int, *, by_build: bool) -> bool:
     tag = outline.tags[index]
     if tag == "input":
         return True
@@ -40,7 +57,7 @@ def _is_clutter(outline: Outline, index: int, root: int) -> bool:
     share = outline.text[index] / max(outline.text[root], 1)
     if outline.weights[index] < 0 and (share < SUBSTANTIAL or density > 1 / 3):
         return True
-    if outline.commas[index] >= MANY_COMMAS or (share > SUBSTANTIAL and density < 0.2):
+    if not by_build or outline.commas[index] >= MANY_COMMAS or (share > SUBSTANTIAL and density < 0.2):
         return False
     return _has_odd_parts(outline, index, density)
 
@@ -54,7 +71,11 @@ def _has_odd_parts(outline: Outline, index: int, density: float) -> bool:
     paragraphs, images = outline.count(index, "p"), outline.count(index, "img")
     if outline.count(index, "input") > paragraphs // 3:
         return True
-    if outline.weights[index] >= 25:
+    if outline.count(index, "pre"):
+        return False  # code links to what it uses
+    if outline.tags[index] == "table":
+        return density > 0.8
+    if outline.weights[index] >= 25 or outline.own_text[index] >= PARAGRAPH:
         return density > 0.5
     if outline.tags[index] in _LISTS:
         return False

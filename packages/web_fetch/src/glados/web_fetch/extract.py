@@ -78,9 +78,9 @@ def _marked(outline: Outline) -> _Found | None:
     return None
 
 
-def _freed(outline: Outline, root: int, strangers: Sequence[int] = ()) -> _Found:
-    removed = list(clutter(outline, root, strangers))
-    return _Found(outline, root, removed, outline.text[root] - sum(outline.text[index] for index in removed))
+def _freed(outline: Outline, root: int, strangers: Sequence[int] | None = None) -> _Found:
+    removed = clutter(outline, root, strangers)
+    return _Found(outline, root, removed, outline.text[root] - outline.length(removed))
 
 
 def _scored(outline: Outline) -> _Found | None:
@@ -88,11 +88,11 @@ def _scored(outline: Outline) -> _Found | None:
     return _freed(outline, *_joined(outline, found, best(outline, found))) if found else None
 
 
-def _joined(outline: Outline, scored: dict[int, float], top: int) -> tuple[int, list[int]]:
-    """The place of the content with its siblings that belong to it, and those that do not."""
+def _joined(outline: Outline, scored: dict[int, float], top: int) -> tuple[int, list[int] | None]:
+    """The place of the content with its siblings that belong to it, and those that do not; None without siblings."""
     parent = outline.parents[top]
     if parent < 0:
-        return top, []
+        return top, None
     classes = outline.nodes[top].attributes.get("class")
     bonus = 0.2 * scored.get(top, 0.0)
     strangers, is_joined = list[int](), False
@@ -104,7 +104,7 @@ def _joined(outline: Outline, scored: dict[int, float], top: int) -> tuple[int, 
             is_joined = True
         elif parent == 0 or not _is_harmless(outline, index):
             strangers.append(index)
-    return (parent, strangers) if is_joined else (top, [])
+    return (parent, strangers) if is_joined else (top, None)
 
 
 def _is_title(outline: Outline, index: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,10 @@ class Outline:
     def link_density(self, index: int) -> float:
         """The share of the text that is text of links."""
         return self.links[index] / self.text[index] if self.text[index] else 0.0
+
+    def length(self, indices: Iterable[int]) -> int:
+        """How much text stands in these elements together."""
+        return sum(self.text[index] for index in indices)
 
     def plain_text(self, index: int) -> int:
         """How much text is no link."""
