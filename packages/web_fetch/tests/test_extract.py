@@ -81,6 +81,12 @@ def test_text_beside_the_first_part_of_the_content_is_joined() -> None:
     assert "second" in str(content(page))
 
 
+def test_other_chapters_stand_further_up() -> None:
+    chapter = f"<div><h2>Chapter</h2><div class=text><p>{WORDS * 2}</p></div></div>"
+    long = f"<div><h2>Chapter</h2><div class=text>{f'<p>{WORDS * 2}</p>' * 4}</div></div>"
+    assert str(content(f"<div>{chapter}{long}{chapter}</div><ul>{LINKS}</ul>")).count("Chapter") == 3
+
+
 @pytest.mark.parametrize(
     "tag", ["div", "ul><li", "b", "article", "table><tr><td", "div class=header", "section hidden-x"]
 )

@@ -48,7 +48,7 @@ def best(outline: Outline, scores: dict[int, float]) -> int:
     """The element that holds the content."""
     ranked = sorted(scores, key=scores.__getitem__, reverse=True)
     top = _around_rivals(outline, scores, ranked[:RIVALS])
-    top = _risen(outline, scores, top)
+    top = _around_prose(outline, _risen(outline, scores, top))
     parent = outline.parents[top]
     while parent > 0 and outline.text[parent] == outline.text[top]:
         top, parent = parent, outline.parents[parent]
@@ -85,5 +85,20 @@ def _risen(outline: Outline, scores: dict[int, float], top: int) -> int:
             if score > last:
                 return above
             last = score
+        above = outline.parents[above]
+    return top
+
+
+# Around the best part of the content: so much more text, and so few of it links, is more of the content.
+MORE, FEW_LINKS = 0.3, 0.05
+
+
+def _around_prose(outline: Outline, top: int) -> int:
+    """Further up, as long as there is much text without links: the other chapters, or the rest of the article."""
+    above = outline.parents[top]
+    while above > 0:
+        text = outline.text[above] - outline.text[top]
+        if text >= MORE * outline.text[top] and outline.links[above] - outline.links[top] < FEW_LINKS * text:
+            top = above
         above = outline.parents[above]
     return top
