@@ -76,6 +76,21 @@ def test_links_around_a_short_text_do_not_stay() -> None:
     assert "Weather" not in text
 
 
+@pytest.mark.parametrize("names", ["has-ads", "row fixed-sidebar-layout", "artpagination"])
+def test_most_of_a_page_is_its_content_whatever_it_is_called(names: str) -> None:
+    teasers = (
+        "<article><h3><a href=/mud>Mud</a></h3><p>Mud, in the harbour and elsewhere, is deep and dark.</p></article>"
+    )
+    page = f"<h1>Tides</h1><div class='{names}'>{f'<p>{WORDS * 2}</p>' * 4}</div><div class=cards>{teasers * 15}</div>"
+    assert str(content(page)).count("slowly at first") == 8
+
+
+def test_a_sidebar_of_many_words_and_many_comments_stay_out() -> None:
+    about = f"<div class=sidebar><p>{WORDS * 2} aside</p></div>"
+    comments = f"<div class=comments>{f'<p>{WORDS * 2} aside</p>' * 9}</div>"
+    assert "aside" not in str(content(f"<div>{f'<p>{WORDS * 2}</p>' * 4}</div>{about}{comments}"))
+
+
 def test_text_beside_the_first_part_of_the_content_is_joined() -> None:
     page = f"<div><div><p>{WORDS * 4}</p><p>{WORDS * 4}</p></div><div><p>second {WORDS * 3}</p></div></div>"
     assert "second" in str(content(page))

@@ -56,3 +56,10 @@ def test_footnotes_and_tools_in_other_words_are_not_spoken_against() -> None:
     assert hint("footnotes", "", "").weight == 0
     assert hint("", "toolchain", "").weight == 0
     assert hint("foot", "tools", "").weight == -50
+
+
+def test_some_names_may_be_those_of_a_part_inside() -> None:
+    assert hint("has-ads", "", "").is_doubtful
+    assert not hint("comments", "", "").is_doubtful
+    assert not hint("", "sidebar", "navigation").is_doubtful
+    assert not hint("main", "sidebar", "").is_doubtful

@@ -34,15 +34,33 @@ def main_content(tree: LexborHTMLParser) -> LexborNode | None:
 
     None, and the tree as it was, if too little is found: then the whole page is the content. Remove hidden nodes first.
     """
-    outline = draw(tree, leave_out=True)
-    found = _chosen(tree, outline) if outline is not None else None
+    found = _content(tree)
     if found is None:
         return None
+    misnamed = [node for node in found.outline.doubtful if _is_misnamed(node, found.length)]
+    if misnamed:
+        found = _content(tree, misnamed) or found
     for node in found.outline.beside:
         node.decompose(recursive=False)
     for index in found.clutter:
         found.outline.nodes[index].decompose(recursive=False)
     return found.outline.nodes[found.root]
+
+
+def _content(tree: LexborHTMLParser, kept: Sequence[LexborNode] = ()) -> _Found | None:
+    outline = draw(tree, leave_out=True, kept=kept)
+    return None if outline is None else _chosen(tree, outline)
+
+
+def _is_misnamed(node: LexborNode, length: int) -> bool:
+    """Whether it was left out for its name, and has too many words in paragraphs to be beside so much content."""
+    words = _length(node.css("p"))
+    least = max(ENOUGH, length // 2)
+    return words >= least and words - _length(node.css("a")) >= least
+
+
+def _length(nodes: Sequence[LexborNode]) -> int:
+    return sum(len(node.text(strip=True)) for node in nodes)
 
 
 def _chosen(tree: LexborHTMLParser, outline: Outline) -> _Found | None:

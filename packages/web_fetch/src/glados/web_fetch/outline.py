@@ -34,6 +34,8 @@ class Outline:
     """What the names of classes and ids say for or against the element."""
     beside: list[LexborNode] = field(default_factory=list["LexborNode"])
     """What was left out, because it says itself that it is not the content."""
+    doubtful: list[LexborNode] = field(default_factory=list["LexborNode"])
+    """Those of them that may not have meant it."""
     _places: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     def children(self, index: int) -> Iterator[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from glados.web_fetch.html import ids_around, tag_numbers
@@ -33,23 +34,27 @@ _COMMAS = (",", "\uff0c", "、", "،", "。")
 _INSIDE_LINE, _LINK, _IN_PAGE_LINK = -1, -2, -3
 
 
-def draw(tree: LexborHTMLParser, *, leave_out: bool, max_nodes: int = MAX_NODES) -> Outline | None:
+def draw(
+    tree: LexborHTMLParser, *, leave_out: bool, kept: Iterable[LexborNode] = (), max_nodes: int = MAX_NODES
+) -> Outline | None:
     """The outline of the page's body, with or without what says itself that it is beside the content.
 
-    None for a page with too many nodes: nobody wrote that for readers.
+    What is to be kept is not left out, whatever its names say. None for a page with too many nodes: nobody wrote that
+    for readers.
     """
     body = tree.body
     if body is None:
         return None
-    outliner = _Outliner(leave_out, ids_around(tree, "h1") if leave_out else set())
+    trusted = ids_around(tree, "h1") | {node.mem_id for node in kept} if leave_out else set[int]()
+    outliner = _Outliner(leave_out, trusted)
     return outliner.outline if outliner.walk(body, max_nodes) else None
 
 
 class _Outliner:
-    def __init__(self, leave_out: bool, around_titles: set[int]) -> None:
+    def __init__(self, leave_out: bool, trusted: set[int]) -> None:
         self.outline = Outline()
         self._leave_out = leave_out
-        self._around_titles = around_titles
+        self._trusted = trusted
         self._skipped = _SKIPPED | _BESIDE if leave_out else _SKIPPED
         self._names = dict[int, str]()
         self._text = self._links = self._commas = 0
@@ -117,8 +122,10 @@ class _Outliner:
             if tag in _HEADINGS:
                 classes, identity = classes.lower().replace("header", ""), ""
             said = hint(classes, identity, attributes.get("role") or "")
-            if said.is_beside and self._leave_out and tag not in _KEPT and node.mem_id not in self._around_titles:
+            if said.is_beside and self._leave_out and tag not in _KEPT and node.mem_id not in self._trusted:
                 self.outline.beside.append(node)
+                if said.is_doubtful:
+                    self.outline.doubtful.append(node)
                 return None
             # Where nothing is left out, no name speaks against an element either.
             weight = said.weight if self._leave_out else max(said.weight, 0)

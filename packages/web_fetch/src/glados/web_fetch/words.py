@@ -12,18 +12,22 @@ MEMORY = 4096
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What an element's names say: that it is beside the content, and how much for or against being it."""
+    """What an element's names say: that it is beside the content, if in doubt, and how much for or against being it."""
 
     is_beside: bool = False
+    is_doubtful: bool = False
     weight: int = 0
 
 
 # Around the content: these are left out unless the same names also speak of content.
 _BESIDE = re.compile(
-    r"\bads?\b|advert|banner|breadcrumb|comment|community|cookie|consent|disqus|extra|footer|gdpr|header|legend|masthead"
-    r"|menu|modal|newsletter|onetrust|outbrain|taboola|pager\b|pagination|popup|promo\b|recirc|related|remark|repl(?:y|ies)"
-    r"|\brss\b|share|sharing|shoutbox|sidebar|sidenav|skyscraper|skip-?(?:link|to)|social|sponsor|subscri|supplemental|toolbar"
-    r"|\bnav(?:bar|igation)?\b|top-?bar"
+    r"breadcrumb|comment|cookie|consent|disqus|footer|gdpr|legend|menu|modal|onetrust|outbrain|taboola|popup|recirc|related"
+    r"|remark|repl(?:y|ies)|\brss\b|shoutbox|sidenav|skip-?(?:link|to)|\bnav(?:bar|igation)?\b"
+)
+# So are these, but they may also name what stands in an element or what it leaves room for, as in `has-ads`.
+_BORDER = re.compile(
+    r"\bads?\b|advert|banner|community|extra|header|masthead|newsletter|pager\b|pagination|promo\b|share|sharing|sidebar"
+    r"|skyscraper|social|sponsor|subscri|supplemental|toolbar|top-?bar"
 )
 _CONTENT = re.compile(r"article|body|column|content|main|\band\b|mathjax|shadow")
 _FOR = re.compile(r"article|body|content|entry|main|page|post|text|blog|story|prose|markdown")
@@ -50,9 +54,16 @@ def hint(classes: str, identity: str, role: str) -> Hint:
     if len(_SEPARATOR.findall(identity)) > MAX_WORDS:
         identity = ""
     names = f"{classes} {identity}"
-    is_beside = role.lower() in _ROLES or (_BESIDE.search(names) is not None and _CONTENT.search(names) is None)
+    is_beside = role.lower() in _ROLES or _says(_BESIDE, names)
+    is_doubtful = not is_beside and _says(_BORDER, names)
     weight = _weight(classes) + _weight(identity)
-    return Hint(is_beside, weight) if is_beside or weight else _PLAIN
+    if not (is_beside or is_doubtful or weight):
+        return _PLAIN
+    return Hint(is_beside or is_doubtful, is_doubtful, weight)
+
+
+def _says(pattern: re.Pattern[str], names: str) -> bool:
+    return pattern.search(names) is not None and _CONTENT.search(names) is None
 
 
 def _weight(names: str) -> int:
