@@ -91,6 +91,25 @@ def test_a_sidebar_of_many_words_and_many_comments_stay_out() -> None:
     assert "aside" not in str(content(f"<div>{f'<p>{WORDS * 2}</p>' * 4}</div>{about}{comments}"))
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div><div><h1>Tide</h1></div></div><ul>{links}</ul><div><div>{text}</div></div>",
+        "<table><tr><td colspan=2><h1>Tide</h1><tr><td><ul>{links}</ul><td>{text}</table>",
+    ],
+)
+def test_the_title_comes_from_further_up(page: str) -> None:
+    text = content(page.format(links=LINKS, text=f"<p>{WORDS * 3}</p>" * 3))
+    assert str(text).startswith("Tide The tide")
+    assert "news" not in str(text)
+
+
+def test_the_name_of_the_site_is_no_title() -> None:
+    name = "<div><h1><a href=/>The Daily Harbour</a></h1></div>"
+    text = f"<div><div>{f'<p>{WORDS * 3}</p>' * 3}</div></div>"
+    assert "Harbour" not in str(content(f"{name}<ul>{LINKS}</ul>{text}"))
+
+
 def test_text_beside_the_first_part_of_the_content_is_joined() -> None:
     page = f"<div><div><p>{WORDS * 4}</p><p>{WORDS * 4}</p></div><div><p>second {WORDS * 3}</p></div></div>"
     assert "second" in str(content(page))

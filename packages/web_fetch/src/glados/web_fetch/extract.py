@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from glados.web_fetch.outline import Outline
 
 ENOUGH, LEAST, COVERED = 500, 140, 0.2
+_HOLDS_NO_HEADING = ("table", "tbody", "tr", "ul", "ol", "dl", "p", "pre")
 _SENTENCE_ENDS = (".", "!", "?", "。", "\uff01", "\uff1f")
 
 
@@ -30,7 +31,7 @@ class _Found:
 
 
 def main_content(tree: LexborHTMLParser) -> LexborNode | None:
-    """The element that holds the main content; what does not belong to it is taken out of the tree.
+    """The element that holds the main content; what does not belong to it is taken out of the tree, the title comes in.
 
     None, and the tree as it was, if too little is found: then the whole page is the content. Remove hidden nodes first.
     """
@@ -40,11 +41,23 @@ def main_content(tree: LexborHTMLParser) -> LexborNode | None:
     misnamed = [node for node in found.outline.doubtful if _is_misnamed(node, found.length)]
     if misnamed:
         found = _content(tree, misnamed) or found
+    root, title = found.outline.nodes[found.root], _title(found)
+    if title is not None and root.first_child is not None:
+        root.first_child.insert_before(title)
     for node in found.outline.beside:
         node.decompose(recursive=False)
     for index in found.clutter:
         found.outline.nodes[index].decompose(recursive=False)
-    return found.outline.nodes[found.root]
+    return root
+
+
+def _title(found: _Found) -> LexborNode | None:
+    """The heading of the page, if it stands above the content and not in it."""
+    outline, root = found.outline, found.root
+    above = [index for index in outline.places("h1") if index < root]
+    if not above or outline.count(root, "h1") or outline.tags[root] in _HOLDS_NO_HEADING:
+        return None
+    return outline.nodes[above[-1]] if _is_title(outline, above[-1]) else None
 
 
 def _content(tree: LexborHTMLParser, kept: Sequence[LexborNode] = ()) -> _Found | None:
