@@ -64,6 +64,19 @@ def test_a_table_and_a_long_paragraph_stay_though_they_have_links() -> None:
     assert text.count("slowly at first") == 9
 
 
+def test_a_list_of_linked_words_stays_with_its_checkboxes() -> None:
+    items = "".join(f"<li><input type=checkbox> {number} spoons of <a href=/salt>salt</a></li>" for number in range(8))
+    recipe = f"<div><h3>Ingredients</h3><ul>{items}</ul></div>"
+    assert "7 spoons of salt" in str(content(f"<article><p>{WORDS * 3}</p>{recipe}<p>{WORDS * 3}</p></article>"))
+
+
+def test_a_heading_that_is_a_button_stays() -> None:
+    answer = f"<h3><button>How high?</button></h3><div><p>{WORDS}</p></div>"
+    text = str(content(f"<main>{answer * 6}<button>Send</button></main>"))
+    assert text.count("How high?") == 6
+    assert "Send" not in text
+
+
 def test_an_index_keeps_its_lists_of_links() -> None:
     part = f"<section><h2>Chapter</h2><ul>{LINKS}</ul></section>"
     page = f"<main><h1>Contents</h1><p>{WORDS}</p><p>{WORDS}</p>{part * 12}</main>"

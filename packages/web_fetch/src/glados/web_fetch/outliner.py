@@ -27,6 +27,8 @@ _CONTENT = "a article body h1 html img main pre table tbody td tfoot th thead tr
 _KEPT = frozenset(_CONTENT.split())
 # These are headers whatever surrounds them, and their ids are their own words.
 _HEADINGS = frozenset(("h2", "h3", "h4", "h5", "h6"))
+# A button in one of these unfolds what is below, and its text is the title of that.
+_TITLES = _HEADINGS | {"dt", "summary"}
 # More bytes for each character than this: a script that needs half as many characters for the same words.
 _WIDE = 2.3
 _COMMAS = (",", "\uff0c", "、", "،", "。")
@@ -111,9 +113,13 @@ class _Outliner:
         if tag is None:
             tag = self._names[number] = _name(node)
         if tag in self._skipped:
+            if tag == "button" and self._block >= 0 and self.outline.tags[self._block] in _TITLES:
+                return _INSIDE_LINE
             self.outline.beside.append(node)
             return None
         attributes = node.attributes
+        if tag == "input" and (attributes.get("type") or "").lower() == "checkbox":
+            return _INSIDE_LINE
         if tag == "a":
             return self._enter_link(attributes.get("href"))
         weight = 0
