@@ -123,6 +123,14 @@ def test_the_name_of_the_site_is_no_title() -> None:
     assert "Harbour" not in str(content(f"{name}<ul>{LINKS}</ul>{text}"))
 
 
+def test_a_sidebar_as_in_books_is_a_note() -> None:
+    note = f"<div class=sidebar><p><b>Tip</b></p><p>{WORDS}</p></div>"
+    menu = f"<div class=sidebar><h2>More</h2><p>{WORDS}</p><ul>{LINKS}</ul></div>"
+    text = str(content(f"<div><p>{WORDS * 3}</p>{note}<p>{WORDS * 3}</p>{menu}</div>"))
+    assert "Tip" in text
+    assert "More" not in text
+
+
 def test_text_beside_the_first_part_of_the_content_is_joined() -> None:
     page = f"<div><div><p>{WORDS * 4}</p><p>{WORDS * 4}</p></div><div><p>second {WORDS * 3}</p></div></div>"
     assert "second" in str(content(page))

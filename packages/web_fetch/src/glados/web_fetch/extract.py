@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from glados.web_fetch.outline import Outline
 
-ENOUGH, LEAST, COVERED = 500, 140, 0.2
+ENOUGH, LEAST, COVERED, NOTE = 500, 140, 0.2, 100
 _HOLDS_NO_HEADING = ("table", "tbody", "tr", "ul", "ol", "dl", "p", "pre")
 _SENTENCE_ENDS = (".", "!", "?", "。", "\uff01", "\uff1f")
 
@@ -45,7 +45,8 @@ def main_content(tree: LexborHTMLParser) -> LexborNode | None:
     if title is not None and root.first_child is not None:
         root.first_child.insert_before(title)
     for node in found.outline.beside:
-        node.decompose(recursive=False)
+        if not _is_note(node):
+            node.decompose(recursive=False)
     for index in found.clutter:
         found.outline.nodes[index].decompose(recursive=False)
     return root
@@ -70,6 +71,15 @@ def _is_misnamed(node: LexborNode, length: int) -> bool:
     words = _length(node.css("p"))
     least = max(ENOUGH, length // 2)
     return words >= least and words - _length(node.css("a")) >= least
+
+
+def _is_note(node: LexborNode) -> bool:
+    """Whether it is what books call a sidebar: a note among the paragraphs, in words, that leads nowhere."""
+    names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
+    if "sidebar" not in names.lower() or node.css_first("h1,h2,h3,h4,h5,h6,input,form") is not None:
+        return False
+    length = len(node.text(strip=True))
+    return length >= NOTE and _length(node.css("a")) < 0.1 * length
 
 
 def _length(nodes: Sequence[LexborNode]) -> int:
