@@ -64,6 +64,16 @@ def test_a_table_and_a_long_paragraph_stay_though_they_have_links() -> None:
     assert text.count("slowly at first") == 9
 
 
+def test_a_chapter_with_many_links_stays() -> None:
+    part = (
+        "<p>The boats <a href=/boats>with three masts and more of them</a> are all made of wood from the old hills.</p>"
+    )
+    chapter = f"<div><h2>Boats</h2>{part * 12}</div>"
+    assert "hills" in str(
+        content(f"<article><p>{WORDS * 9}</p><p>{WORDS * 9}</p>{chapter}<p>{WORDS * 9}</p></article>")
+    )
+
+
 def test_a_list_of_linked_words_stays_with_its_checkboxes() -> None:
     items = "".join(f"<li><input type=checkbox> {number} spoons of <a href=/salt>salt</a></li>" for number in range(8))
     recipe = f"<div><h3>Ingredients</h3><ul>{items}</ul></div>"

@@ -13,8 +13,9 @@ _JUDGED = frozenset(("div", "section", "table", "form", "fieldset", "header", *_
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 MANY_COMMAS = 10
 SUBSTANTIAL = 0.2
-# So much text of its own makes any element a paragraph; so many items are a list, as of references or ingredients.
-PARAGRAPH, ITEMS = 200, 5
+# So much text of its own makes any element a paragraph, so much text in all a chapter; so many items are a list, as of
+# references or ingredients.
+PARAGRAPH, CHAPTER, ITEMS = 200, 500, 5
 
 
 # So little is left only where the content itself is links: an index, or a reference that links every word it can.
@@ -83,6 +84,6 @@ def _has_odd_parts(outline: Outline, index: int, density: float) -> bool:
         return True
     if outline.text[index] < 25 and density > 0 and not 0 < images <= 2 and not outline.count(index, *_HEADINGS):
         return True
-    if outline.count(index, "li") >= ITEMS:
+    if outline.count(index, "li") >= ITEMS or outline.plain_text(index) >= CHAPTER:
         return density > 0.5
     return density > (0.33 if paragraphs > 3 else 0.2)

@@ -90,7 +90,7 @@ def _risen(outline: Outline, scores: dict[int, float], top: int) -> int:
 
 
 # Around the best part of the content: so much more text, and so few of it links, is more of the content.
-MORE, FEW_LINKS = 0.3, 0.05
+MORE, FEW_LINKS = 0.25, 0.05
 
 
 def _around_prose(outline: Outline, top: int) -> int:
