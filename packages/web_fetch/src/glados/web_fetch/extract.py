@@ -44,8 +44,9 @@ def main_content(tree: LexborHTMLParser) -> LexborNode | None:
     root, title = found.outline.nodes[found.root], _title(found)
     if title is not None and root.first_child is not None:
         root.first_child.insert_before(title)
+    notes = {node.mem_id for node in found.outline.doubtful if _is_note(node)}
     for node in found.outline.beside:
-        if not _is_note(node):
+        if node.mem_id not in notes:
             node.decompose(recursive=False)
     for index in found.clutter:
         found.outline.nodes[index].decompose(recursive=False)

@@ -118,24 +118,25 @@ class _Outliner:
             self.outline.beside.append(node)
             return None
         attributes = node.attributes
-        if tag == "input" and (attributes.get("type") or "").lower() == "checkbox":
-            return _INSIDE_LINE
         if tag == "a":
             return self._enter_link(attributes.get("href"))
-        weight = 0
-        if attributes:
-            classes, identity = attributes.get("class") or "", attributes.get("id") or ""
-            if tag in _HEADINGS:
-                classes, identity = classes.lower().replace("header", ""), ""
-            said = hint(classes, identity, attributes.get("role") or "")
-            if said.is_beside and self._leave_out and tag not in _KEPT and node.mem_id not in self._trusted:
-                self.outline.beside.append(node)
-                if said.is_doubtful:
-                    self.outline.doubtful.append(node)
-                return None
-            # Where nothing is left out, no name speaks against an element either.
-            weight = said.weight if self._leave_out else max(said.weight, 0)
-        return self._add(node, tag, weight)
+        if not attributes:
+            return self._add(node, tag, 0)
+        if tag == "input" and (attributes.get("type") or "").lower() == "checkbox":
+            return _INSIDE_LINE
+        classes, identity, role = attributes.get("class"), attributes.get("id"), attributes.get("role")
+        if tag in _HEADINGS:
+            classes, identity = (classes or "").lower().replace("header", ""), None
+        if not (classes or identity or role):
+            return self._add(node, tag, 0)
+        said = hint(classes or "", identity or "", role or "")
+        if said.is_beside and self._leave_out and tag not in _KEPT and node.mem_id not in self._trusted:
+            self.outline.beside.append(node)
+            if said.is_doubtful:
+                self.outline.doubtful.append(node)
+            return None
+        # Where nothing is left out, no name speaks against an element either.
+        return self._add(node, tag, said.weight if self._leave_out else max(said.weight, 0))
 
     def _enter_link(self, href: str | None) -> int:
         if href is None:

@@ -19,23 +19,27 @@ class Hint:
     weight: int = 0
 
 
+# Each alternative begins with a letter and looks back only then: that is twice as fast, and most names are new.
+
 # Around the content: these are left out unless the same names also speak of content.
-_BESIDE = re.compile(
+_SURELY = (
     r"breadcrumb|comment|cookie|consent|disqus|footer|gdpr|legend|menu|modal|onetrust|outbrain|taboola|popup|recirc|related"
-    r"|remark|repl(?:y|ies)|\brss\b|shoutbox|sidenav|skip-?(?:link|to)|\bnav(?:bar|igation)?\b"
+    r"|remark|repl(?:y|ies)|rss(?<!\wrss)\b|shoutbox|sidenav|skip-?(?:link|to)|nav(?<!\wnav)(?:bar|igation)?\b"
 )
 # So are these, but they may also name what stands in an element or what it leaves room for, as in `has-ads`.
-_BORDER = re.compile(
-    r"\bads?\b|advert|banner|community|extra|header|masthead|newsletter|pager\b|pagination|promo\b|share|sharing|sidebar"
+_MAYBE = (
+    r"ad(?<!\wad)s?\b|advert|banner|community|extra|header|masthead|newsletter|pager\b|pagination|promo\b|share|sharing|sidebar"
     r"|skyscraper|social|sponsor|subscri|supplemental|toolbar|top-?bar"
 )
-_CONTENT = re.compile(r"article|body|column|content|main|\band\b|mathjax|shadow")
+_BESIDE, _SURELY_BESIDE = re.compile(f"{_SURELY}|{_MAYBE}"), re.compile(_SURELY)
+_CONTENT = re.compile(r"article|body|column|content|main|and(?<!\wand)\b|mathjax|shadow")
 _FOR = re.compile(r"article|body|content|entry|main|page|post|text|blog|story|prose|markdown")
 # Site builders call everything a widget, and say of most parts that their label is hidden, or what does not fit.
 _AGAINST = re.compile(
-    r"\bads?\b|advert|banner|comment|\bcom-|contact|cookie|foot(?!note)|gdpr|(?<!label-)(?<!overflow-)hidden|masthead"
-    r"|media|meta|outbrain|promo|related|scroll|share|shoutbox|shopping|sidebar|skyscraper|sponsor|\btags?\b"
-    r"|\btools?\b|tool(?:bar|box|tip)|(?<!elementor-)widget"
+    r"ad(?<!\wad)s?\b|advert|banner|com(?:ment|(?<!\wcom)-)|contact|cookie|foot(?!note)|gdpr"
+    r"|hidden(?<!label-hidden)(?<!overflow-hidden)|masthead|media|meta|outbrain|promo|related|scroll|share|shoutbox"
+    r"|shopping|sidebar|skyscraper|sponsor|tag(?<!\wtag)s?\b|tool(?:bar|box|tip)|tool(?<!\wtool)s?\b"
+    r"|widget(?<!elementor-widget)"
 )
 _AROUND = (
     "navigation menu menubar complementary contentinfo banner search alert alertdialog dialog tooltip toolbar tablist"
@@ -54,16 +58,13 @@ def hint(classes: str, identity: str, role: str) -> Hint:
     if len(_SEPARATOR.findall(identity)) > MAX_WORDS:
         identity = ""
     names = f"{classes} {identity}"
-    is_beside = role.lower() in _ROLES or _says(_BESIDE, names)
-    is_doubtful = not is_beside and _says(_BORDER, names)
+    by_name = _BESIDE.search(names) is not None and _CONTENT.search(names) is None
+    by_role = role.lower() in _ROLES
     weight = _weight(classes) + _weight(identity)
-    if not (is_beside or is_doubtful or weight):
+    if not (by_name or by_role or weight):
         return _PLAIN
-    return Hint(is_beside or is_doubtful, is_doubtful, weight)
-
-
-def _says(pattern: re.Pattern[str], names: str) -> bool:
-    return pattern.search(names) is not None and _CONTENT.search(names) is None
+    is_doubtful = by_name and not by_role and _SURELY_BESIDE.search(names) is None
+    return Hint(by_name or by_role, is_doubtful, weight)
 
 
 def _weight(names: str) -> int:
