@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _LISTS = ("ul", "ol", "dl")
 _JUDGED = frozenset(("div", "section", "table", "form", "fieldset", "header", *_LISTS))
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 MANY_COMMAS = 10
 SUBSTANTIAL = 0.2
 # So much text of its own makes any element a paragraph, so much text in all a chapter; so many items are a list, as of
@@ -65,7 +65,7 @@ def _is_clutter(outline: Outline, index: int, root: int, *, by_build: bool) -> b
 
 def _is_note(outline: Outline, index: int) -> bool:
     """Whether an aside is an aside of the author: words, and nothing that leads away."""
-    return outline.weights[index] >= 0 and outline.link_density(index) < 0.1 and not outline.count(index, *_HEADINGS)
+    return outline.weights[index] >= 0 and outline.link_density(index) < 0.1 and not outline.count(index, *HEADINGS)
 
 
 def _has_odd_parts(outline: Outline, index: int, density: float) -> bool:
@@ -82,7 +82,7 @@ def _has_odd_parts(outline: Outline, index: int, density: float) -> bool:
         return False
     if images > 1 and paragraphs / images < 0.5 and not outline.count(index, "figure"):
         return True
-    if outline.text[index] < 25 and density > 0 and not 0 < images <= 2 and not outline.count(index, *_HEADINGS):
+    if outline.text[index] < 25 and density > 0 and not 0 < images <= 2 and not outline.count(index, *HEADINGS):
         return True
     if outline.count(index, "li") >= ITEMS or outline.plain_text(index) >= CHAPTER:
         return density > 0.5

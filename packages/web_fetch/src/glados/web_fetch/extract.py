@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from glados.web_fetch.clutter import clutter
-from glados.web_fetch.outliner import draw
+from glados.web_fetch.clutter import HEADINGS, clutter
+from glados.web_fetch.outliner import draw, draw_part
 from glados.web_fetch.scores import MIN_PARAGRAPH, best, scores
 
 if TYPE_CHECKING:
@@ -69,22 +69,20 @@ def _content(tree: LexborHTMLParser, kept: Sequence[LexborNode] = ()) -> _Found 
 
 def _is_misnamed(node: LexborNode, length: int) -> bool:
     """Whether it was left out for its name, and has too many words in paragraphs to be beside so much content."""
-    words = _length(node.css("p"))
     least = max(ENOUGH, length // 2)
-    return words >= least and words - _length(node.css("a")) >= least
+    part = draw_part(node) if len(node.text(strip=True)) >= least else None
+    if part is None:
+        return False
+    return sum(part.own_text[index] for index in part.places("p")) - part.links[0] >= least
 
 
 def _is_note(node: LexborNode) -> bool:
     """Whether it is what books call a sidebar: a note among the paragraphs, in words, that leads nowhere."""
     names = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
-    if "sidebar" not in names.lower() or node.css_first("h1,h2,h3,h4,h5,h6,input,form") is not None:
+    part = draw_part(node) if "sidebar" in names.lower() else None
+    if part is None or part.count(0, *HEADINGS, "input", "form"):
         return False
-    length = len(node.text(strip=True))
-    return length >= NOTE and _length(node.css("a")) < 0.1 * length
-
-
-def _length(nodes: Sequence[LexborNode]) -> int:
-    return sum(len(node.text(strip=True)) for node in nodes)
+    return part.text[0] >= NOTE and part.link_density(0) < 0.1
 
 
 def _chosen(tree: LexborHTMLParser, outline: Outline) -> _Found | None:

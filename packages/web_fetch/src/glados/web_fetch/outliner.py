@@ -44,12 +44,20 @@ def draw(
     What is to be kept is not left out, whatever its names say. None for a page with too many nodes: nobody wrote that
     for readers.
     """
-    body = tree.body
-    if body is None:
+    if tree.body is None:
         return None
     trusted = ids_around(tree, "h1") | {node.mem_id for node in kept} if leave_out else set[int]()
+    return _drawn(tree.body, leave_out, trusted, max_nodes)
+
+
+def draw_part(node: LexborNode) -> Outline | None:
+    """The outline of a part of the page, whatever it is called."""
+    return _drawn(node, True, {node.mem_id}, MAX_NODES)
+
+
+def _drawn(root: LexborNode, leave_out: bool, trusted: set[int], max_nodes: int) -> Outline | None:
     outliner = _Outliner(leave_out, trusted)
-    return outliner.outline if outliner.walk(body, max_nodes) else None
+    return outliner.outline if outliner.walk(root, max_nodes) else None
 
 
 class _Outliner:
