@@ -16,7 +16,7 @@ from glados.web_fetch.style import Sight, effects, seen_with
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-MAX_SHEETS = 100_000
+MAX_SHEETS = 50_000
 MAX_RULES, MAX_NAMES = 100, 100
 # What a declaration that hides has in it, and what that is a part of. Words are searched for because that is fast.
 _SIGNS = {
