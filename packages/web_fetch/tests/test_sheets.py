@@ -217,3 +217,7 @@ def test_hidden_links_are_no_links() -> None:
 def test_hidden_elements_inside_each_other() -> None:
     many = "<div class=a aria-hidden=true hidden style='display:none;color:white'>" * 2000
     assert with_sheet(".a{display:none}", many + SECRET + "</div>" * 2000) == "before after"
+
+
+def test_rules_may_be_about_the_outermost_element() -> None:
+    assert seen("<html class=a><style>.x .a{display:none}</style><p>words</p>") == "words"

@@ -21,9 +21,22 @@ def is_known_to_be_white(tree: LexborHTMLParser, sheets: Iterable[str]) -> bool:
     return is_complete and all(_is_white(sheet) for sheet in sheets)
 
 
-def stands_on_white(node: LexborNode) -> bool:
-    """Whether neither the element nor what it stands in has a background that is not white."""
-    return all(map(_has_white, (node, *around(node))))
+def stands_on_white(node: LexborNode, known: dict[int, bool]) -> bool:
+    """Whether neither the element nor what it stands in has a background that is not white.
+
+    `known` is for other elements in the same page.
+    """
+    seen, answer = list[int](), True
+    for element in (node, *around(node)):
+        if element.mem_id in known:
+            answer = known[element.mem_id]
+            break
+        seen.append(element.mem_id)
+        if not _has_white(element):
+            answer = False
+            break
+    known.update(dict.fromkeys(seen, answer))
+    return answer
 
 
 def _has_white(node: LexborNode) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,7 @@ class Cascade:
         # Most elements have much in common with others.
         self._about = dict[Part, tuple[list[Rule], list[Rule]]]()
         self._known = dict[tuple[object, ...], Sight]()
+        self._around = defaultdict[object, dict[tuple[int, int], bool]](dict)
 
     def sight(self, node: LexborNode, kind: Part) -> Sight:
         """What the rules and its own style make of an element."""
@@ -39,7 +41,7 @@ class Cascade:
             showing = [rule for rule in about if rule.sight == "seen"]
             self._about[kind] = showing, [rule for rule in about if rule.sight != "seen"]
         showing, hiding = self._about[kind]
-        hiding = [rule for rule in hiding if rule.selector.is_around(node)]
+        hiding = [rule for rule in hiding if rule.selector.is_around(node, self._around[rule.selector.above])]
         style = node.attrs.get("style") or ""
         key = kind, style, *(rule.weight for rule in hiding)
         if key not in self._known:

@@ -50,7 +50,8 @@ def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> N
         for node, look in looks(tree, sheets, is_white=is_known):
             (marked if look == "hidden" else white)[node.mem_id] = node
         if is_known:
-            marked |= {number: node for number, node in white.items() if stands_on_white(node)}
+            known = dict[int, bool]()
+            marked |= {number: node for number, node in white.items() if stands_on_white(node, known)}
     if marked:
         _remove_marked(tree, marked)
 

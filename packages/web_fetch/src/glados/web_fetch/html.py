@@ -45,7 +45,7 @@ def around(node: LexborNode) -> Iterator[LexborNode]:
     """The elements that a node stands in, from the innermost on; no more than people nest."""
     ancestor = node.parent
     for _ in range(MAX_LEVELS):
-        if ancestor is None:
-            return
+        if ancestor is None or (above := ancestor.parent) is None:
+            return  # what has nothing above it is no element but the document
         yield ancestor
-        ancestor = ancestor.parent
+        ancestor = above

@@ -58,19 +58,24 @@ class Selector(NamedTuple):
         above = _above(text[: found.start(1)]) if found[4] is None else None
         return cls(found[1], subject, above, (text.count("#"), text.count("."), len(_TAG.findall(text))))
 
-    def is_around(self, node: LexborNode) -> bool:
-        """Whether the element stands in what it must stand in."""
+    def is_around(self, node: LexborNode, known: dict[tuple[int, int], bool]) -> bool:
+        """Whether the element stands in what it must stand in; `known` is for other elements in the same page."""
         if not self.above:
             return self.above is not None
-        missing = list(self.above)
+        missing, seen, answer = list(self.above), list[tuple[int, int]](), False
         for element in around(node):
-            if element.tag in _ROOTS:
+            key = element.mem_id, len(missing)
+            if element.tag in _ROOTS or key in known:
+                answer = known.get(key, False)
                 break
+            seen.append(key)
             if missing[-1].fits(Part.of(element)):
                 missing.pop()
                 if not missing:
-                    return True
-        return False
+                    answer = True
+                    break
+        known.update(dict.fromkeys(seen, answer))
+        return answer
 
 
 def _above(text: str) -> tuple[Part, ...] | None:
