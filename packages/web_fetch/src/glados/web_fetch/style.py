@@ -12,7 +12,7 @@ from glados.web_fetch.colours import WHITE, Colour, are_alike, colour
 MEMORY, REMEMBERED = 2048, 500
 # White text is not seen either where nothing gives it another background, which an element alone cannot tell.
 Sight = Literal["seen", "hidden", "white"]
-_INK, _PAPER = "color", "background"
+_INK, _PAPER, _PICTURE, _CLIP = "color", "background", "picture", "background-clip"
 
 
 class Effect(NamedTuple):
@@ -32,6 +32,10 @@ def seen_with(declared: Iterable[Effect]) -> Sight:
     """What declarations make of an element; of each property the last one counts."""
     last = {effect.property: effect.value for effect in declared}
     ink, paper = last.pop(_INK, None), last.pop(_PAPER, None)
+    paper = last.pop(_PICTURE, None) or paper
+    if last.pop(_CLIP, False):  # the letters are cut out of the background
+        last.pop("color?", None)
+        last.pop("-webkit-text-fill-color?", None)
     if any(last.values()):
         return "hidden"
     if ink is None or paper is None:
@@ -56,20 +60,25 @@ def effects(style: str) -> list[Effect]:
             continue
         value, important, _ = value.strip().partition("!")
         if name in _HIDING:
-            found.append(Effect(f"{name}?", _HIDING[name].match(value) is not None, bool(important)))
+            hides = _HIDING[name].match(value) is not None and not (name in _ENTERING and _MOVES.search(style))
+            found.append(Effect(f"{name}?", hides, bool(important)))
         if name in _COLOURS:
-            found += [Effect(_COLOURS[name], named, bool(important)) for named in _named(value.strip())]
+            is_paper = _COLOURS[name] == _PAPER
+            found += [Effect(_COLOURS[name], named, bool(important)) for named in _named(value.strip(), is_paper)]
+        elif name in _CLIPS:
+            found.append(Effect(_CLIP, value.startswith("text"), bool(important)))
         elif name in _SIZES and _SIZES[name].match(value) is not None:
             sizes.add(name.removesuffix("-x").removesuffix("-y"))
-    # Videos are given their height by a padding and nothing else.
-    if "overflow" in sizes and len(sizes) > 1 and "padding" not in style:
+        if name in _PICTURES:
+            found.append(Effect(_PICTURE, "picture" if "url(" in value or "gradient(" in value else False, False))
+    if "overflow" in sizes and len(sizes) > 1 and _SIZED.search(style) is None:
         found.append(Effect("overflow", True, False))
     return found
 
 
 def papers(text: str) -> list[Colour | str]:
     """The backgrounds that declarations name, also those of a whole sheet."""
-    return [paper for value in _BACKGROUND.findall(text.lower()) for paper in _named(value.strip())]
+    return [paper for value in _BACKGROUND.findall(text.lower()) for paper in _named(value.strip(), True)]
 
 
 @lru_cache(MEMORY)
@@ -77,12 +86,12 @@ def _remembered(style: str) -> Sight:
     return seen_with(effects(style)) if _SIGN.search(style) is not None else "seen"
 
 
-def _named(value: str) -> list[Colour | str]:
-    """The colour that is named, if one is: a picture covers it."""
+def _named(value: str, is_paper: bool) -> list[Colour | str]:
+    """The colour that is named, if one is: a picture covers it, and so does what is seen through it."""
     if not value or _NO_COLOUR.match(value) is not None:
         return []
     known = colour(value) if "(" not in value or value.startswith(("rgb", "hsl")) else None
-    return [known or value]
+    return [value if is_paper and _SHEER.match(value) is not None else known or value]
 
 
 # Most styles hide nothing, and none of these is in them.
@@ -103,7 +112,7 @@ _NOTHING = r"\s*(?:0(?:px)?|1px|auto)\s*,?"
 _HIDING = {
     **dict.fromkeys(["display"], re.compile("none")),
     **dict.fromkeys(["visibility", "content-visibility"], re.compile("hidden|collapse")),
-    **dict.fromkeys(["color"], re.compile(_TRANSPARENT)),
+    **dict.fromkeys(["color", "-webkit-text-fill-color"], re.compile(_TRANSPARENT)),
     **dict.fromkeys(["filter"], re.compile(rf"opacity\(\s*{_ZERO}")),
     **dict.fromkeys(["opacity"], re.compile(rf"{_ZERO}|0?\.0\d")),
     **dict.fromkeys(["font-size"], re.compile(rf"{_ZERO}|(?:0?\.\d+|1(?:\.\d+)?)px")),
@@ -119,9 +128,21 @@ _SIZES = {
     **dict.fromkeys(["overflow", "overflow-x", "overflow-y"], re.compile("hidden|clip")),
 }
 _COLOURS = {"color": _INK, "background": _PAPER, "background-color": _PAPER}
-_KNOWN = frozenset((*_HIDING, *_SIZES, *_COLOURS))
+_PICTURES = ("background", "background-image")
+_CLIPS = ("background-clip", "-webkit-background-clip")
+_KNOWN = frozenset((*_HIDING, *_SIZES, *_COLOURS, *_PICTURES, *_CLIPS))
+# What is on its way into view, when a script or time comes to it, is there for readers.
+_ENTERING = ("opacity", "visibility")
+_MOVES = re.compile("animation|transition|translate|will-change")
+# Videos are given their height by a padding, columns and cells of tables their width by what is left, and nothing else.
+_SIZED = re.compile("padding|min-|flex|text-overflow|table-cell")
 _BACKGROUND = re.compile(r"background(?:-color|-image)?\s*:([^;}]*)")
-_NO_COLOUR = re.compile("none|transparent|inherit|initial|unset|currentcolor")
+_NO_COLOUR = re.compile(f"none|inherit|initial|unset|currentcolor|{_TRANSPARENT}")
+# What is behind such a background is seen through it.
+_SHEER = re.compile(
+    r"#(?:[0-9a-f]{3}[0-9a-e]|[0-9a-f]{6}(?!ff)[0-9a-f]{2})(?![0-9a-f])"
+    r"|(?:rgb|hsl)a?\((?:(?:[^,)]*,){3}|[^/)]*/)\s*+(?!1(?:\.0*)?\s*\)|100%)"
+)
 
 
 def _unescaped(match: re.Match[str]) -> str:
