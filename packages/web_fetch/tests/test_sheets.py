@@ -61,6 +61,10 @@ def with_sheet(sheet: str, element: str = "<p class='a b' id=c>secret</p>") -> s
         ".a{display:none}.a2{display:block}",
         ".a{display:none}.b{color:red}",
         ".a{display:none}.a::before{display:block}",
+        ".a{display:none!important}.a.open{display:block}",
+        ".x{content:'{'}.a{display:none}",
+        ".x{content:'/*'}.a{display:none}",
+        "/* don't */.a{display:none}/* can't */",
         ".a{display:none}.a:before,.a:after{display:block}",
     ],
 )
@@ -111,6 +115,9 @@ def test_rules_that_hide(sheet: str) -> None:
         ".a{display:none}.x:focus-within .a{display:block}",
         ".a{display:none}.a[data-x]{display:block}",
         ".a{opacity:0}.a.b{opacity:1}",
+        ".a{opacity:0}.a.open{opacity:1}",
+        ".x{color:red}.a{color:transparent}.b{background-clip:text}",
+        '.x{content:\'}\'}@media print{.y{content:"\\"}"}.a{display:none}}',
         ".1{display:none}.-{display:none}.a..b{display:none}",
     ],
 )
@@ -121,6 +128,13 @@ def test_rules_that_do_not_hide(sheet: str) -> None:
 def test_what_an_element_says_itself_is_weightier() -> None:
     assert with_sheet(".a{display:none}", "<p class=a style='display:block'>words</p>") == "before words after"
     assert with_sheet(".a{display:none!important}", "<p class=a style='display:block'>x</p>") == "before after"
+
+
+def test_names_may_hold_what_sheets_escape() -> None:
+    sheet = r".hidden{display:none}@media (min-width:1px){.md\:block{display:block}}.w-1\/2{opacity:0}"
+    assert with_sheet(sheet, "<p class='hidden md:block'>words</p>") == "before words after"
+    assert with_sheet(sheet, "<p class='hidden lg:block'>secret</p>") == "before after"
+    assert with_sheet(sheet, "<p class=w-1/2>secret</p>") == "before after"
 
 
 def test_rules_may_ask_for_what_is_around() -> None:

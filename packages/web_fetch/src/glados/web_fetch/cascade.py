@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from glados.web_fetch.selectors import Part, Selector
@@ -25,7 +25,10 @@ class Rule(NamedTuple):
 
 
 class Cascade:
-    """Rules together; one that hides nothing may do so, that is show, wherever the element stands."""
+    """Rules together; one that hides nothing may do so, that is show, wherever the element stands.
+
+    So does one that asks for more than a rule that hides: that is what scripts add where a person opens something.
+    """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
@@ -37,9 +40,9 @@ class Cascade:
     def sight(self, node: LexborNode, kind: Part) -> Sight:
         """What the rules and its own style make of an element."""
         if kind not in self._about:
-            about = [rule for rule in self._rules if rule.selector.subject.fits(kind)]
-            showing = [rule for rule in about if rule.sight == "seen"]
-            self._about[kind] = showing, [rule for rule in about if rule.sight != "seen"]
+            hiding = [rule for rule in self._rules if rule.sight != "seen" and rule.selector.subject.fits(kind)]
+            closed = {rule.selector.subject.names for rule in hiding}
+            self._about[kind] = [rule for rule in self._rules if _shows(rule, kind, closed)], hiding
         showing, hiding = self._about[kind]
         hiding = [rule for rule in hiding if rule.selector.is_around(node, self._around[rule.selector.above])]
         style = node.attrs.get("style") or ""
@@ -47,6 +50,13 @@ class Cascade:
         if key not in self._known:
             self._known[key] = _sight([*showing, *hiding], style)
         return self._known[key]
+
+
+def _shows(rule: Rule, kind: Part, closed: Iterable[frozenset[str]]) -> bool:
+    subject = rule.selector.subject
+    if rule.sight != "seen" or subject.tag not in ("", kind.tag):
+        return False
+    return subject.names <= kind.names or any(names < subject.names for names in closed)
 
 
 def _sight(rules: Sequence[Rule], style: str) -> Sight:

@@ -10,7 +10,8 @@ from glados.web_fetch.html import around
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_NAME = re.compile(r"[.#]-?[^\W\d][\w-]*")
+_NAME = re.compile(r"[.#](?:-?[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*")
+_TO_ESCAPE = re.compile(r"[^\w-]")
 # A state or an attribute that is asked for as well: nobody knows whether that holds. Generated content is no element.
 _STATE = r"(:(?!:|before|after)[\w-]+(?:\([^)]*\))?|\[[^\]]*\])*"
 _SUBJECT = re.compile(rf"(?:^|[\s>+~])(([a-z][\w-]*)?((?:{_NAME.pattern})+)){_STATE}$", re.IGNORECASE)
@@ -21,7 +22,7 @@ _ROOTS = ("html", "body", ":root", "*")
 
 
 class Part(NamedTuple):
-    """What one element must be, or is: a tag, or "" for any, and names such as `.class` and `#id`."""
+    """What one element must be, or is: a tag, or "" for any, and names such as `.class` and `#id`, with escapes."""
 
     tag: str
     names: frozenset[str]
@@ -30,9 +31,9 @@ class Part(NamedTuple):
     def of(cls, node: LexborNode) -> Part:
         """What an element is."""
         attributes = node.attrs
-        names = [f".{name}" for name in (attributes.get("class") or "").split()]
+        names = [f".{_escaped(name)}" for name in (attributes.get("class") or "").split()]
         identity = attributes.get("id")
-        return cls(node.tag or "", frozenset([*names, f"#{identity}"] if identity else names))
+        return cls(node.tag or "", frozenset([*names, f"#{_escaped(identity)}"] if identity else names))
 
     def fits(self, other: Part) -> bool:
         """Whether an element that is so is asked for."""
@@ -76,6 +77,11 @@ class Selector(NamedTuple):
                     break
         known.update(dict.fromkeys(seen, answer))
         return answer
+
+
+def _escaped(name: str) -> str:
+    """A name as style sheets write it."""
+    return _TO_ESCAPE.sub(r"\\\g<0>", name)
 
 
 def _above(text: str) -> tuple[Part, ...] | None:

@@ -26,13 +26,15 @@ _SIGNS = {
     "opacity": re.compile(r"opacity[\s:(]*(?:0(?!\.?0*[1-9])|\.0|0\.0)"),
     "clip": re.compile(r"[^-]clip(?:-path)?\s*:"),
     "font-size": re.compile(r"font-size\s*:\s*(?:0|\.|1(?:\.\d+)?px)"),
-    "transparent": re.compile(r"[^-]color\s*:\s*transparent"),
+    "transparent": re.compile(r"(?:[^-]|fill-)color\s*:\s*transparent"),
     "scale": re.compile(r"scale[xy]?\(\s*0"),
     "-999": re.compile("-999"),
     "-1000": re.compile("-1000"),
 }
 _AROUND = 40  # so many characters before and behind the word
 _COLOUR = {"color": re.compile(r"[^-]color\s*:")}
+# Comments and strings, in which braces are no braces.
+_ASIDE = re.compile(r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'""", re.DOTALL)
 # At-rules whose content holds on a screen of any size.
 _ON_SCREEN = re.compile(r"@(?:media\s+(?:only\s+)?(?:all|screen)|layer\b.*|supports\b.*)\s*", re.IGNORECASE)
 
@@ -54,6 +56,8 @@ def looks(
     kinds = [Part.of(node) for node in nodes]
     names = sorted({name for kind in kinds for name in kind.names})[:MAX_NAMES]
     properties = {effect.property.removesuffix("?") for rule in hiding for effect in rule.effects if effect.value}
+    if any("color" in property for property in properties):
+        properties.add("background-clip")
     others = _rules(sheets, lambda sheet: _with_names(sheet, names, properties))
     cascade = Cascade([*hiding, *(rule for rule in others if rule.sight == "seen")])
     for node, kind in zip(nodes, kinds, strict=True):
@@ -62,14 +66,12 @@ def looks(
 
 
 def readable(sheets: Sequence[str]) -> list[str]:
-    """The sheets without comments; none if they are too long, because what one hides another may show."""
-    return [_without_comments(sheet) for sheet in sheets] if sum(map(len, sheets)) <= MAX_SHEETS else []
+    """The sheets without comments and strings; none if they are too long: what one hides another may show."""
+    return [_bare(sheet) for sheet in sheets] if sum(map(len, sheets)) <= MAX_SHEETS else []
 
 
-def _without_comments(sheet: str) -> str:
-    if "/*" in sheet:
-        first, *others = sheet.split("/*")
-        sheet = first + "".join(other.partition("*/")[2] for other in others)
+def _bare(sheet: str) -> str:
+    sheet = _ASIDE.sub("", sheet)
     return sheet.replace("<![CDATA[", "").replace("<!--", "") if "<!" in sheet else sheet
 
 
