@@ -99,7 +99,7 @@ def test_what_nobody_sees_is_gone(element: str) -> None:
     ],
 )
 def test_styles_that_hide(style: str) -> None:
-    assert sight(style) == "hidden"
+    assert sight(style) in ("hidden", "blank")
     assert seen(f'<p>before</p><p style="{style}">{SECRET}</p>') == "before"
 
 
@@ -157,6 +157,18 @@ def test_styles_that_hide(style: str) -> None:
 )
 def test_styles_that_do_not_hide(style: str) -> None:
     assert sight(style) == "seen"
+
+
+@pytest.mark.parametrize(
+    ("hides", "shows"), [("font-size:0", "font-size:16px"), ("visibility:hidden", "visibility:visible")]
+)
+def test_what_says_otherwise_is_seen_in_what_shows_nothing(hides: str, shows: str) -> None:
+    inside = f"{SECRET}<b>{SECRET}</b><p><i>{SECRET}</i><span {{shows}}>words <b>all</b></span></p>"
+    inner = inside.replace("{shows}", f"style='{shows}'")
+    assert seen(f"<div style='{hides}'><div style='{hides}'>{inner}</div></div>more") == "words all more"
+    assert seen(f"<body style='{hides}'>more {inner}").startswith("more")
+    sheet = f"<style>.a{{{hides}}} .a .b{{{shows}}}</style>"
+    assert seen(f"{sheet}<div class=a>{inside.replace('{shows}', 'class=b')}</div>more") == "words all more"
 
 
 def test_what_a_click_or_a_search_opens_stays() -> None:

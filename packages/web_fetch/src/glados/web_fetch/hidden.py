@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from glados.web_fetch.backdrop import is_known_to_be_white, stands_on_white
 from glados.web_fetch.html import ids_around, tag_numbers
-from glados.web_fetch.sheets import looks, readable
-from glados.web_fetch.style import sight
+from glados.web_fetch.sheets import looks, readable, seen_in_blanks
+from glados.web_fetch.style import effects, says_otherwise, sight
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -42,13 +42,18 @@ def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> N
     Comments stay too: they are no text.
     """
     sheets = readable(_remove_never_shown(tree, without_scripts))
-    marked, white = _remove_by_attribute(tree)
     if without_scripts:
         sheets.clear()
+    marked, white = _remove_by_attribute(tree, sheets)
     if sheets or white:
         is_known = is_known_to_be_white(tree, sheets)
+        blank = list["LexborNode"]()
         for node, look in looks(tree, sheets, is_white=is_known):
-            (marked if look == "hidden" else white)[node.mem_id] = node
+            if look == "blank":
+                blank.append(node)
+            else:
+                (marked if look == "hidden" else white)[node.mem_id] = node
+        marked |= _unseen_in(blank, tree, sheets)
         if is_known:
             known = dict[int, bool]()
             marked |= {number: node for number, node in white.items() if stands_on_white(node, known)}
@@ -56,13 +61,17 @@ def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> N
         _remove_marked(tree, marked)
 
 
-def _remove_by_attribute(tree: LexborHTMLParser) -> tuple[_Nodes, _Nodes]:
+def _remove_by_attribute(tree: LexborHTMLParser, sheets: Sequence[str]) -> tuple[_Nodes, _Nodes]:
     """Take out what its own attributes hide; what is marked as nothing for screen readers, and what is white."""
     hidden, marked, white = _Nodes(), _Nodes(), _Nodes()
+    blank = list["LexborNode"]()
     for node in tree.css("[style]"):
         look = sight(node.attrs.get("style") or "")
-        if look != "seen":
+        if look == "blank":
+            blank.append(node)
+        elif look != "seen":
             (hidden if look == "hidden" else white)[node.mem_id] = node
+    hidden |= _unseen_in(blank, tree, sheets)
     for node in tree.css(_OTHERS):
         attributes = node.attributes
         if "hidden" in attributes and (attributes["hidden"] or "").lower() != "until-found":
@@ -77,6 +86,25 @@ def _remove_by_attribute(tree: LexborHTMLParser) -> tuple[_Nodes, _Nodes]:
     return _without(marked, hidden), _without(white, hidden)
 
 
+def _unseen_in(blank: Sequence[LexborNode], tree: LexborHTMLParser, sheets: Sequence[str]) -> _Nodes:
+    """What is not seen of elements that show nothing but what says otherwise: as a rule they as a whole."""
+    if not blank:
+        return _Nodes()
+    shown = [node for node in tree.css("[style]") if says_otherwise(effects(node.attrs.get("style") or ""))]
+    shown += seen_in_blanks(tree, sheets)
+    kept, around = {node.mem_id for node in shown}, ids_around(shown)
+    unseen, opened = _Nodes(), set[int]()
+    left = [node for node in blank if node.tag not in _FRAME]
+    while left:
+        node = left.pop()
+        if node.mem_id not in around:
+            unseen[node.mem_id] = node
+        elif node.mem_id not in opened:
+            opened.add(node.mem_id)
+            left += [child for child in node.iter(include_text=True) if child.mem_id not in kept]
+    return unseen
+
+
 def _without(nodes: _Nodes, others: _Nodes) -> _Nodes:
     """A node must not be taken out twice."""
     return {number: node for number, node in nodes.items() if number not in others}
@@ -87,7 +115,7 @@ def _remove_marked(tree: LexborHTMLParser, marked: _Nodes) -> None:
 
     Sites hide that too: while a banner is open, or until their scripts have run.
     """
-    seen = ids_around(tree, _SUBSTANCE) if any(node.tag not in _ICONS for node in marked.values()) else set[int]()
+    seen = ids_around(tree.css(_SUBSTANCE)) if any(node.tag not in _ICONS for node in marked.values()) else set[int]()
     for number, node in marked.items():
         if number not in seen and node.tag not in _FRAME:
             node.decompose(recursive=False)

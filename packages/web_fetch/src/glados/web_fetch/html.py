@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -30,10 +30,10 @@ def tag_numbers(*names: str) -> frozenset[int]:
     return frozenset(tree.create_node(name).tag_id for name in names)
 
 
-def ids_around(tree: LexborHTMLParser, selector: str) -> set[int]:
-    """The memory ids of the elements that match, and of everything around them."""
+def ids_around(nodes: Iterable[LexborNode]) -> set[int]:
+    """The memory ids of elements, and of everything around them."""
     around = set[int]()
-    for node in tree.css(selector):
+    for node in nodes:
         ancestor: LexborNode | None = node
         while ancestor is not None and ancestor.mem_id not in around:
             around.add(ancestor.mem_id)

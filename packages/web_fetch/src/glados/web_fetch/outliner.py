@@ -46,7 +46,7 @@ def draw(
     """
     if tree.body is None:
         return None
-    trusted = ids_around(tree, "h1") | {node.mem_id for node in kept} if leave_out else set[int]()
+    trusted = ids_around(tree.css("h1")) | {node.mem_id for node in kept} if leave_out else set[int]()
     return _drawn(tree.body, leave_out, trusted, max_nodes)
 
 

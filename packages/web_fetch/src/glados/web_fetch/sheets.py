@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from glados.web_fetch.cascade import Cascade, Rule
 from glados.web_fetch.selectors import Part, Selector
-from glados.web_fetch.style import Sight, effects, seen_with
+from glados.web_fetch.style import Sight, effects, says_otherwise, seen_with
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -32,6 +32,7 @@ _SIGNS = {
     "-1000": re.compile("-1000"),
 }
 _AROUND = 40  # so many characters before and behind the word
+_SHOWING = {"font": re.compile("font"), "visibility": re.compile("visibility")}
 _COLOUR = {"color": re.compile(r"[^-]color\s*:")}
 # Comments and strings, in which braces are no braces.
 _ASIDE = re.compile(r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'""", re.DOTALL)
@@ -46,7 +47,7 @@ def looks(
 
     `is_white` asks for those with white text too.
     """
-    wanted = ("hidden", "white") if is_white else ("hidden",)
+    wanted = ("hidden", "blank", "white") if is_white else ("hidden", "blank")
     signs = {**_SIGNS, **_COLOUR} if is_white else _SIGNS
     suspects = _rules(sheets, lambda sheet: _with_signs(sheet, signs))
     hiding = [rule for rule in suspects if rule.sight in wanted and rule.selector.above is not None][:MAX_RULES]
@@ -63,6 +64,13 @@ def looks(
     for node, kind in zip(nodes, kinds, strict=True):
         if kind.names.issubset(names) and (look := cascade.sight(node, kind)) in wanted:
             yield node, look
+
+
+def seen_in_blanks(tree: LexborHTMLParser, sheets: Sequence[str]) -> list[LexborNode]:
+    """The elements that rules show in others that are blank."""
+    rules = _rules(sheets, lambda sheet: _with_signs(sheet, _SHOWING))
+    names = list({rule.selector.css: None for rule in rules if says_otherwise(rule.effects)})
+    return tree.css(",".join(names[:MAX_RULES])) if names else []
 
 
 def readable(sheets: Sequence[str]) -> list[str]:

@@ -10,9 +10,14 @@ from typing import Literal, NamedTuple
 from glados.web_fetch.colours import WHITE, Colour, are_alike, colour
 
 MEMORY, REMEMBERED = 2048, 500
-# White text is not seen either where nothing gives it another background, which an element alone cannot tell.
-Sight = Literal["seen", "hidden", "white"]
+# White text is not seen either where nothing gives it another background, which an element alone cannot tell. What is
+# blank may hold elements that say otherwise, and those are seen.
+Sight = Literal["seen", "hidden", "white", "blank"]
 _INK, _PAPER, _PICTURE, _CLIP = "color", "background", "picture", "background-clip"
+
+
+# What is inside inherits these, and may say otherwise.
+BLANKING = frozenset(("font-size?", "visibility?"))
 
 
 class Effect(NamedTuple):
@@ -36,13 +41,18 @@ def seen_with(declared: Iterable[Effect]) -> Sight:
     if last.pop(_CLIP, False):  # the letters are cut out of the background
         last.pop("color?", None)
         last.pop("-webkit-text-fill-color?", None)
-    if any(last.values()):
-        return "hidden"
+    if hiding := {name for name, value in last.items() if value}:
+        return "blank" if hiding <= BLANKING else "hidden"
     if ink is None or paper is None:
         return "white" if isinstance(ink, tuple) and are_alike(ink, WHITE) else "seen"
     if isinstance(ink, tuple) and isinstance(paper, tuple):
         return "hidden" if are_alike(ink, paper) else "seen"
     return "hidden" if ink == paper else "seen"
+
+
+def says_otherwise(declared: Iterable[Effect]) -> bool:
+    """Whether an element that declares so is seen in one that is blank."""
+    return any(effect.property in BLANKING and not effect.value for effect in declared)
 
 
 def effects(style: str) -> list[Effect]:
