@@ -176,6 +176,14 @@ def test_a_page_that_its_sheet_hides_until_scripts_have_run_is_read_all_the_same
     assert page.text == "All the words."
 
 
+def test_most_of_a_page_is_not_hidden_by_its_sheet() -> None:
+    sheet, many = "<style>.a{display:none}.b{font-size:0}.f{display:none}</style>", "words " * 100
+    assert seen(f"{sheet}<p>Loading</p><div class=a><p>{many}</p></div>").startswith("Loading words")
+    assert seen(f"{sheet}<p>Loading</p><p class=b>{many}</p>{f'<p class=a>{many}</p>' * 9}").count("words") == 1000
+    assert seen(f"{sheet}<p>{many}</p><div class=a><p class=a>{many}</p></div>") == many.strip()
+    assert seen(f"{sheet}<p>few</p><div class=a>{SECRET * 9}</div>") == "few"
+
+
 @pytest.mark.parametrize(
     "element",
     [

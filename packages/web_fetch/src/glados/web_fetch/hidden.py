@@ -24,6 +24,7 @@ _OTHERS = "[hidden],[aria-hidden=true i],font[color]"
 _SUBSTANCE = "main,article,h1,[role=main]"
 _ICONS = frozenset(("a", "b", "em", "i", "img", "path", "small", "span", "sup", "svg", "use"))
 _FRAME = ("html", "body")
+MANY, MOST = 500, 2 / 3
 # What is shown all the same. Other titles than that of the page are the tooltips of drawings.
 _SHOWN: dict[str | None, Callable[[LexborNode], bool]] = {
     "title": lambda node: node.parent is not None and node.parent.tag == "head",
@@ -39,6 +40,7 @@ def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> N
     their style sheets may hide all of it.
 
     What a click or a search in the page opens, `<details>` and `hidden=until-found`, is there for readers and stays.
+    So does what style sheets hide if it is most of the page.
     Comments stay too: they are no text.
     """
     sheets = readable(_remove_never_shown(tree, without_scripts))
@@ -47,13 +49,15 @@ def remove_hidden(tree: LexborHTMLParser, *, without_scripts: bool = False) -> N
     marked, white = _remove_by_attribute(tree, sheets)
     if sheets or white:
         is_known = is_known_to_be_white(tree, sheets)
-        blank = list["LexborNode"]()
+        blank, styled = list["LexborNode"](), _Nodes()
         for node, look in looks(tree, sheets, is_white=is_known):
             if look == "blank":
                 blank.append(node)
             else:
-                (marked if look == "hidden" else white)[node.mem_id] = node
-        marked |= _unseen_in(blank, tree, sheets)
+                (styled if look == "hidden" else white)[node.mem_id] = node
+        styled |= _unseen_in(blank, tree, sheets)
+        if styled and not _are_most(styled, tree):
+            marked |= styled
         if is_known:
             known = dict[int, bool]()
             marked |= {number: node for number, node in white.items() if stands_on_white(node, known)}
@@ -119,6 +123,19 @@ def _remove_marked(tree: LexborHTMLParser, marked: _Nodes) -> None:
     for number, node in marked.items():
         if number not in seen and node.tag not in _FRAME:
             node.decompose(recursive=False)
+
+
+def _are_most(nodes: _Nodes, tree: LexborHTMLParser) -> bool:
+    """Whether many words stand in these, and most of the page's: scripts show those."""
+    left = [] if tree.body is None else [tree.body]
+    inside, total = 0, sum(len(node.text(strip=True)) for node in left)
+    while total >= MANY and left:
+        node = left.pop()
+        if node.mem_id in nodes:
+            inside += len(node.text(strip=True))
+        else:
+            left += node.iter()
+    return inside >= max(MANY, MOST * total)
 
 
 def _remove_never_shown(tree: LexborHTMLParser, without_scripts: bool) -> list[str]:
