@@ -10,7 +10,7 @@ from glados.web_fetch.html import around
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_NAME = re.compile(r"[.#](?:-?[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*")
+_NAME = re.compile(r"[.#](?:--|-?[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*")
 _TO_ESCAPE = re.compile(r"[^\w-]")
 # A state or an attribute that is asked for as well: nobody knows whether that holds. Generated content is no element.
 _STATE = r"(:(?!:|before|after)[\w-]+(?:\([^)]*\))?|\[[^\]]*\])*"

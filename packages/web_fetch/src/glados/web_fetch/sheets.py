@@ -25,7 +25,7 @@ _SIGNS = {
     "collapse": re.compile(r"visibility\s*:\s*collapse"),
     "opacity": re.compile(r"opacity[\s:(]*(?:0(?!\.?0*[1-9])|\.0|0\.0)"),
     "clip": re.compile(r"[^-]clip(?:-path)?\s*:"),
-    "font-size": re.compile(r"font-size\s*:\s*(?:0|\.|1(?:\.\d+)?px)"),
+    "font-size": re.compile(r"font-size\s*:\s*(?:[0.]|1(?:\.\d+)?p[xt]|2px|\d(?:\.\d+)?%)"),
     "transparent": re.compile(r"(?:[^-]|fill-)color\s*:\s*transparent"),
     "scale": re.compile(r"scale[xy]?\(\s*0"),
     "-999": re.compile("-999"),
@@ -36,6 +36,8 @@ _SHOWING = {"font": re.compile("font"), "visibility": re.compile("visibility")}
 _COLOUR = {"color": re.compile(r"[^-]color\s*:")}
 # Comments and strings, in which braces are no braces.
 _ASIDE = re.compile(r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'""", re.DOTALL)
+# Nobody has to write a letter so.
+_LETTER = re.compile(r"\\0{0,4}([46][1-9a-f]|[57][0-9a])(?![0-9a-f])\s?", re.IGNORECASE)
 # At-rules whose content holds on a screen of any size.
 _ON_SCREEN = re.compile(r"@(?:media\s+(?:only\s+)?(?:all|screen)|layer\b.*|supports\b.*)\s*", re.IGNORECASE)
 
@@ -74,12 +76,15 @@ def seen_in_blanks(tree: LexborHTMLParser, sheets: Sequence[str]) -> list[Lexbor
 
 
 def readable(sheets: Sequence[str]) -> list[str]:
-    """The sheets without comments and strings; none if they are too long: what one hides another may show."""
+    """The sheets without comments, strings and escaped letters.
+
+    None if they are too long: what one hides another may show.
+    """
     return [_bare(sheet) for sheet in sheets] if sum(map(len, sheets)) <= MAX_SHEETS else []
 
 
 def _bare(sheet: str) -> str:
-    sheet = _ASIDE.sub("", sheet)
+    sheet = _LETTER.sub(lambda found: chr(int(found[1], 16)), _ASIDE.sub("", sheet))
     return sheet.replace("<![CDATA[", "").replace("<!--", "") if "<!" in sheet else sheet
 
 

@@ -118,18 +118,21 @@ _TRANSPARENT = (
     r"transparent|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)(?![0-9a-f])"
     r"|(?:rgb|hsl)a?\((?:(?:[^,)]*,){3}|[^/)]*/)\s*(?:0+(?:\.0*)?|\.0+)%?\s*\)"
 )
+_TINY = r"(?:0?\.\d+|1(?:\.\d+)?)p[xt]|2px|0?\.[01]\d*r?em|\d(?:\.\d+)?%"
 _NOTHING = r"\s*(?:0(?:px)?|1px|auto)\s*,?"
 _HIDING = {
     **dict.fromkeys(["display"], re.compile("none")),
     **dict.fromkeys(["visibility", "content-visibility"], re.compile("hidden|collapse")),
     **dict.fromkeys(["color", "-webkit-text-fill-color"], re.compile(_TRANSPARENT)),
     **dict.fromkeys(["filter"], re.compile(rf"opacity\(\s*{_ZERO}")),
-    **dict.fromkeys(["opacity"], re.compile(rf"{_ZERO}|0?\.0\d")),
-    **dict.fromkeys(["font-size"], re.compile(rf"{_ZERO}|(?:0?\.\d+|1(?:\.\d+)?)px")),
+    **dict.fromkeys(["opacity"], re.compile(rf"{_ZERO}|0?\.0\d|\d(?:\.\d+)?%")),
+    **dict.fromkeys(["font-size"], re.compile(rf"{_ZERO}|{_TINY}")),
     **dict.fromkeys(["font"], re.compile(r"(?:[\w-]+\s+){0,4}0(?:px|r?em|pt|%)?[\s/]")),
     **dict.fromkeys(["left", "top", "right", "bottom", "text-indent"], re.compile(_OUTSIDE)),
     **dict.fromkeys(["margin", "margin-left", "margin-top", "inset"], re.compile(_FAR_OUTSIDE)),
-    **dict.fromkeys(["transform"], re.compile(rf"scale[xy]?\(\s*{_ZERO}|translate(?:[xy]|3d)?\(\s*{_FAR_OUTSIDE}")),
+    **dict.fromkeys(
+        ["transform"], re.compile(rf".*?\bscale[xy]?\(\s*{_ZERO}|.*?\btranslate(?:[xy]|3d)?\(\s*{_FAR_OUTSIDE}")
+    ),
     **dict.fromkeys(["clip"], re.compile(rf"rect\((?:{_NOTHING}){{4}}\)")),
     **dict.fromkeys(["clip-path"], re.compile(r"inset\(\s*(?:50|100)%|circle\(\s*0")),
 }
