@@ -133,6 +133,12 @@ def test_the_name_of_the_site_is_no_title() -> None:
     assert "Harbour" not in str(content(f"{name}<ul>{LINKS}</ul>{text}"))
 
 
+def test_a_second_heading_above_a_title_is_none() -> None:
+    text = f"<main><h1>Tide</h1>{f'<p>{WORDS * 3}</p>' * 3}</main>"
+    for header in ("<header><h1>Tide</h1></header>", "<h1>The Daily Harbour</h1>"):
+        assert str(content(f"{header}{text}")).startswith("Tide The tide")
+
+
 def test_a_sidebar_as_in_books_is_a_note() -> None:
     note = f"<div class=sidebar><p><b>Tip</b></p><p>{WORDS}</p></div>"
     menu = f"<div class=sidebar><h2>More</h2><p>{WORDS}</p><ul>{LINKS}</ul></div>"

@@ -161,7 +161,7 @@ def _is_harmless(outline: Outline, index: int) -> bool:
 
 
 def _continues(outline: Outline, index: int, top: int) -> bool:
-    if index < top and _is_title(outline, index):
+    if index < top and not outline.count(top, "h1") and _is_title(outline, index):
         return True
     length, density = outline.text[index], outline.link_density(index)
     if length > 0.2 * outline.text[top] and density < 0.2:
