@@ -56,6 +56,15 @@ def test_code_that_links_to_what_it_uses_stays() -> None:
     assert "Moon" in str(content(f"<article><p>{WORDS * 3}</p>{code}<p>{WORDS * 3}</p></article>"))
 
 
+@pytest.mark.parametrize("names", ["code-toolbar", "CodeMirror-scroll", "media", "scroll-x"])
+def test_code_and_tables_stay_whatever_holds_them(names: str) -> None:
+    code = f"<div class='{names}'><pre><code>x = tide()</code></pre></div>"
+    table = "<div class='table-scroll scroll-x'><table><tr><th>Mast<td>three</table></div>"
+    text = str(content(f"<article><p>{WORDS * 3}</p>{code}<p>{WORDS * 3}</p>{table}</article>"))
+    assert "x = tide()" in text
+    assert "three" in text
+
+
 def test_a_table_and_a_long_paragraph_stay_though_they_have_links() -> None:
     table = "<table><tr><td><a href=/a>Alpha dock</a><td>open<tr><td><a href=/b>Beta dock</a><td>full</table>"
     links = f"<div>{WORDS}{WORDS}<a href=/mud>{WORDS[:90]}</a></div>"

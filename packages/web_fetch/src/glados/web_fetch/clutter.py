@@ -56,7 +56,7 @@ def _is_clutter(outline: Outline, index: int, root: int, *, by_build: bool) -> b
         return False  # the one heading of the page, whatever its frame is called
     density = outline.link_density(index)
     share = outline.text[index] / max(outline.text[root], 1)
-    if outline.weights[index] < 0 and (share < SUBSTANTIAL or density > 1 / 3):
+    if outline.weights[index] < 0 and (share < SUBSTANTIAL or density > 1 / 3) and not outline.count(index, "pre"):
         return True
     if not by_build or outline.commas[index] >= MANY_COMMAS or (share > SUBSTANTIAL and density < 0.2):
         return False

@@ -29,7 +29,7 @@ _SURELY = (
 # So are these, but they may also name what stands in an element or what it leaves room for, as in `has-ads`.
 _MAYBE = (
     r"ad(?<!\wad)s?\b|advert|banner|community|extra|header|masthead|newsletter|pager\b|pagination|promo\b|share|sharing|sidebar"
-    r"|skyscraper|social|sponsor|subscri|supplemental|toolbar|top-?bar"
+    r"|skyscraper|social|sponsor|subscri|supplemental|toolbar(?<!code-toolbar)|top-?bar"
 )
 _BESIDE, _SURELY_BESIDE = re.compile(f"{_SURELY}|{_MAYBE}"), re.compile(_SURELY)
 _CONTENT = re.compile(r"article|body|column|content|main|and(?<!\wand)\b|mathjax|shadow")
@@ -37,7 +37,7 @@ _FOR = re.compile(r"article|body|content|entry|main|page|post|text|blog|story|pr
 # Site builders call everything a widget, and say of most parts that their label is hidden, or what does not fit.
 _AGAINST = re.compile(
     r"ad(?<!\wad)s?\b|advert|banner|com(?:ment|(?<!\wcom)-)|contact|cookie|foot(?!note)|gdpr"
-    r"|hidden(?<!label-hidden)(?<!overflow-hidden)|masthead|media|meta|outbrain|promo|related|scroll|share|shoutbox"
+    r"|hidden(?<!label-hidden)(?<!overflow-hidden)|masthead|media|meta|outbrain|promo|related|share|shoutbox"
     r"|shopping|sidebar|skyscraper|sponsor|tag(?<!\wtag)s?\b|tool(?:bar|box|tip)|tool(?<!\wtool)s?\b"
     r"|widget(?<!elementor-widget)"
 )
