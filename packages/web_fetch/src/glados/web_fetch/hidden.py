@@ -24,6 +24,7 @@ _OTHERS = "[hidden],[aria-hidden=true i],font[color]"
 _SUBSTANCE = "main,article,h1,[role=main]"
 _ICONS = frozenset(("a", "b", "em", "i", "img", "path", "small", "span", "sup", "svg", "use"))
 _FRAME = ("html", "body")
+# So many characters, and so much of the page, are no secret in it but its content.
 MANY, MOST = 500, 2 / 3
 # What is shown all the same. Other titles than that of the page are the tooltips of drawings.
 _SHOWN: dict[str | None, Callable[[LexborNode], bool]] = {

@@ -97,7 +97,7 @@ def _remembered(style: str) -> Sight:
 
 
 def _named(value: str, is_paper: bool) -> list[Colour | str]:
-    """The colour that is named, if one is: a picture covers it, and so does what is seen through it."""
+    """The colour that is named, if one is; as text where it cannot be told, as of pictures and what is seen through."""
     if not value or _NO_COLOUR.match(value) is not None:
         return []
     known = colour(value) if "(" not in value or value.startswith(("rgb", "hsl")) else None
