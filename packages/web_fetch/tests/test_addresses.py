@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from glados.web_fetch.addresses import Addresses, written
+from glados.web_fetch.addresses import Addresses
 
 BASES = (
     "https://good.test",
@@ -47,6 +47,11 @@ PIECES = (
 EMPTY = re.compile(r"[^:]//|(?:^|:)//(?:[/?#]|$)|;|\?#|[?#]$")
 
 
+def trimmed(text: str) -> str:
+    """Without what browsers ignore and the standard library does not."""
+    return re.sub("[\t\n\r]", "", text.strip("".join(map(chr, range(0x21)))))
+
+
 def can_be_judged(base: str, href: str) -> bool:
     """Whether the standard library joins the two as a browser does, or at all."""
     try:
@@ -57,7 +62,7 @@ def can_be_judged(base: str, href: str) -> bool:
 
 @given(
     st.sampled_from(BASES),
-    st.lists(st.sampled_from(PIECES), max_size=8).map("".join).map(written),
+    st.lists(st.sampled_from(PIECES), max_size=8).map("".join).map(trimmed),
 )
 @example(BASES[0], "")
 @example(BASES[2], "http://[::1]/a")
@@ -67,7 +72,7 @@ def test_addresses_are_joined_as_the_standard_library_does(base: str, href: str)
     assert Addresses(base).absolute(href) == urljoin(base, href)
 
 
-@given(st.sampled_from(BASES), st.text(max_size=20).map(written))
+@given(st.sampled_from(BASES), st.text(max_size=20).map(trimmed))
 def test_any_text_is_joined_as_the_standard_library_does(base: str, href: str) -> None:
     assume(can_be_judged(base, href))
     assert Addresses(base).absolute(href) == urljoin(base, href)
@@ -96,3 +101,8 @@ def test_addresses_become_absolute(href: str, address: str) -> None:
 
 def test_empty_folders_of_the_base_stay() -> None:
     assert Addresses("https://good.test/a//b/?q").absolute("c") == "https://good.test/a//b/c"
+
+
+@pytest.mark.parametrize("attribute", [" /a/b ", "\n/a/b\t", "/a\n/b", "\x00/a/\r\tb"])
+def test_space_around_an_address_and_line_breaks_in_it_are_ignored(attribute: str) -> None:
+    assert Addresses("https://good.test/docs/").absolute(attribute) == "https://good.test/a/b"

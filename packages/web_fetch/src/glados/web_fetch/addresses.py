@@ -16,12 +16,7 @@ _NOWHERE = ("javascript:", "vbscript:", "data:", "blob:", "about:")
 
 def leads_nowhere(address: str) -> bool:
     """Whether there is no page behind an address."""
-    return address[:4] != "http" and address[:11].lower().startswith(_NOWHERE)
-
-
-def written(attribute: str) -> str:
-    """An address as an attribute says it: browsers ignore space and controls around it, and every line break."""
-    return attribute.strip(" ") if attribute.isprintable() else _BREAKS.sub("", attribute.strip(_AROUND))
+    return address[:11].lower().startswith(_NOWHERE)
 
 
 class Addresses:
@@ -39,8 +34,12 @@ class Addresses:
         is_usual = _USUAL.match(base) is not None and "/." not in path
         self._before = {"//": scheme, "/": root, "?": path, "#": page} if is_usual else {}
 
-    def absolute(self, href: str) -> str:
-        """The address that `href` means on the page; what is none at all stays as it is."""
+    def absolute(self, attribute: str) -> str:
+        """The address that an attribute means on the page; what is none at all stays as it is.
+
+        Browsers ignore space and controls around it, and every line break.
+        """
+        href = attribute.strip(" ") if attribute.isprintable() else _BREAKS.sub("", attribute.strip(_AROUND))
         if href.startswith(_WHOLE):
             return href
         if self._before and href and "/." not in href:

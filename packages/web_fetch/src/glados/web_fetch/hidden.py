@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from glados.web_fetch.backdrop import is_known_to_be_white, stands_on_white
 from glados.web_fetch.html import ids_around, tag_numbers
 from glados.web_fetch.sheets import looks, readable, seen_in_blanks
-from glados.web_fetch.style import effects, says_otherwise, sight
+from glados.web_fetch.style import sight, styled_otherwise
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -93,9 +93,9 @@ def _remove_by_attribute(tree: LexborHTMLParser, sheets: Sequence[str]) -> tuple
 
 def _unseen_in(blank: Sequence[LexborNode], tree: LexborHTMLParser, sheets: Sequence[str]) -> _Nodes:
     """What is not seen of elements that show nothing but what says otherwise: as a rule they as a whole."""
-    if not blank:
-        return _Nodes()
-    shown = [node for node in tree.css("[style]") if says_otherwise(effects(node.attrs.get("style") or ""))]
+    if all(next(node.iter(), None) is None for node in blank):
+        return {node.mem_id: node for node in blank if node.tag not in _FRAME}
+    shown = [node for node in tree.css("[style]") if styled_otherwise(node.attrs.get("style") or "")]
     shown += seen_in_blanks(tree, sheets)
     kept, around = {node.mem_id for node in shown}, ids_around(shown)
     unseen, opened = _Nodes(), set[int]()
@@ -128,9 +128,11 @@ def _remove_marked(tree: LexborHTMLParser, marked: _Nodes) -> None:
 
 def _are_most(nodes: _Nodes, tree: LexborHTMLParser) -> bool:
     """Whether many words stand in these, and most of the page's: scripts show those."""
+    if sum(len(node.text(strip=True)) for node in nodes.values()) < MANY:
+        return False
     left = [] if tree.body is None else [tree.body]
     inside, total = 0, sum(len(node.text(strip=True)) for node in left)
-    while total >= MANY and left:
+    while left:
         node = left.pop()
         if node.mem_id in nodes:
             inside += len(node.text(strip=True))

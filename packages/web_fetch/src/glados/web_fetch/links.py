@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
-from glados.web_fetch.addresses import Addresses, leads_nowhere, written
+from glados.web_fetch.addresses import Addresses, leads_nowhere
 from glados.web_fetch.html import tag_numbers
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[Link]:
     absolute = Addresses(_base_of(bases[0], url) if bases else url).absolute
     found, left = list[Link](), MAX_TEXT
     for node in nodes:
-        address = absolute(written(node.attrs.get("href") or ""))
-        if leads_nowhere(address) or (bases and node.tag_id == base):
+        address = absolute(node.attrs.get("href") or "")
+        if (address[:4] != "http" and leads_nowhere(address)) or (bases and node.tag_id == base):
             continue
         text = ""
         if left > 0:  # links can stand in links, and then each has the text of all that follow
@@ -50,7 +50,7 @@ def page_base(tree: LexborHTMLParser, url: str) -> str:
 
 
 def _base_of(node: LexborNode, url: str) -> str:
-    base = Addresses(url).absolute(written(node.attributes.get("href") or ""))
+    base = Addresses(url).absolute(node.attributes.get("href") or "")
     try:
         is_usable = bool(urlsplit(base).hostname) and base.startswith(("http://", "https://"))
     except ValueError:

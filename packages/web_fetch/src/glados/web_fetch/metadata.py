@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from glados.web_fetch.addresses import Addresses, written
+from glados.web_fetch.addresses import Addresses
 from glados.web_fetch.links import page_base
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def markdown_alternate(tree: LexborHTMLParser, url: str) -> str | None:
     if head is None:
         return None
     for node in head.css('link[rel~="alternate" i][type="text/markdown" i][href]')[:MAX_ELEMENTS]:
-        address = Addresses(page_base(tree, url)).absolute(written(node.attributes.get("href") or ""))
+        address = Addresses(page_base(tree, url)).absolute(node.attributes.get("href") or "")
         if _is_same_host(address, url):
             return address
     return None

@@ -55,6 +55,11 @@ def says_otherwise(declared: Iterable[Effect]) -> bool:
     return any(effect.property in BLANKING and not effect.value for effect in declared)
 
 
+def styled_otherwise(style: str) -> bool:
+    """The same for a `style` attribute."""
+    return _OTHERWISE.search(style) is not None and says_otherwise(effects(style))
+
+
 def effects(style: str) -> list[Effect]:
     """What the declarations do to whether the element is seen, in their order; all others are left out."""
     style = style.lower()
@@ -106,6 +111,7 @@ def _named(value: str, is_paper: bool) -> list[Colour | str]:
 
 # Most styles hide nothing, and none of these is in them.
 _SIGN = re.compile(r"none|hidden|collapse|opacity|color|font|clip|scale|[:( ]-|\\|/\*", re.IGNORECASE)
+_OTHERWISE = re.compile(r"font|visibility|\\", re.IGNORECASE)
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.DOTALL)
 
