@@ -55,7 +55,7 @@ async def read_body(url: str, chunks: AsyncIterable[bytes], encoding: Encoding, 
         if max(len(data), received) > limit:
             if inflater is not None and inflater.is_bomb:
                 raise TooLarge(url, limit)
-            return Body(bytes(data[:limit]), truncated=True)
+            return Body(bytes(memoryview(data)[:limit]), truncated=True)
     if inflater is not None:
         inflater.finish()
     return Body(bytes(data))
