@@ -188,6 +188,8 @@ def test_most_of_a_page_is_not_hidden_by_its_sheet() -> None:
         "<p style='color: rgb(99% 99% 99%)'>{}</p>",
         "<font color=white>{}</font>",
         "<font color='#ffffff'>{}</font>",
+        "<font color=FFFFFF>{}</font>",
+        "<table bgcolor=FFFFFF><tr><td><font color=FFFFFF>{}</font></td></tr></table>",
         "<p class=w>{}</p>",
         "<div style='background:#fff'><p style='color:white'>{}</p></div>",
         "<table bgcolor=white><tr><td><p style='color:white'>{}</p></td></tr></table>",
@@ -216,6 +218,7 @@ def test_white_text_is_hidden_where_nothing_else_is_behind_it(element: str) -> N
         "<link rel='preload STYLESHEET' href=x.css><font color=white>{}</font>",
         "<p style='color:#ddd'>{}</p>",
         "<font color=red>{}</font>",
+        "<table bgcolor=000080><tr><td><font color=FFFFFF>{}</font></td></tr></table>",
     ],
 )
 def test_white_text_is_seen_where_something_else_may_be_behind_it(page: str) -> None:

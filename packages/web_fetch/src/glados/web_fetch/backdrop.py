@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from glados.web_fetch.colours import WHITE, are_alike
+from glados.web_fetch.colours import WHITE, are_alike, attribute_colour
 from glados.web_fetch.html import around
 from glados.web_fetch.style import papers
 
@@ -41,7 +41,7 @@ def stands_on_white(node: LexborNode, known: dict[int, bool]) -> bool:
 
 def _has_white(node: LexborNode) -> bool:
     attributes = node.attributes
-    style, colour = attributes.get("style") or "", attributes.get("bgcolor")
+    style, colour = attributes.get("style") or "", attribute_colour(attributes.get("bgcolor") or "")
     if "background" in attributes or (colour and not _is_white(f"background:{colour}")):
         return False
     return "background" not in style.lower() or _is_white(style)

@@ -23,6 +23,7 @@ _NAMES = {
     "black": (0, 0, 0),
 }
 _HEX = re.compile("#([0-9a-f]{6}|[0-9a-f]{3})")
+_DIGITS = re.compile("[0-9a-fA-F]{6}")
 _CHANNEL = r"(\d{1,3}(?:\.\d+)?%?)"
 _RGB = re.compile(rf"rgba?\(\s*{_CHANNEL}[\s,]+{_CHANNEL}[\s,]+{_CHANNEL}")
 _LIGHTNESS = re.compile(r"hsla?\([^,\s]+[\s,]+[\d.]+%?[\s,]+(9[5-9](?:\.\d+)?|100)%")
@@ -39,6 +40,12 @@ def colour(value: str) -> Colour | None:
     if _LIGHTNESS.match(value) is not None:
         return WHITE
     return _NAMES.get(value.split(maxsplit=1)[0]) if value else None
+
+
+def attribute_colour(value: str) -> str:
+    """The colour of an attribute as CSS writes it: in attributes the number sign may be missing."""
+    value = value.strip()
+    return f"#{value}" if _DIGITS.fullmatch(value) is not None else value
 
 
 def are_alike(one: Colour, other: Colour) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from glados.web_fetch.backdrop import is_known_to_be_white, stands_on_white
+from glados.web_fetch.colours import attribute_colour
 from glados.web_fetch.html import ids_around, tag_numbers
 from glados.web_fetch.sheets import looks, readable, seen_in_blanks
 from glados.web_fetch.style import sight, styled_otherwise
@@ -83,7 +84,7 @@ def _remove_by_attribute(tree: LexborHTMLParser, sheets: Sequence[str]) -> tuple
             hidden[node.mem_id] = node
         elif (attributes.get("aria-hidden") or "").lower() == "true":
             marked[node.mem_id] = node
-        elif sight(f"color:{attributes.get('color')}") == "white":
+        elif sight(f"color:{attribute_colour(attributes.get('color') or '')}") == "white":
             white[node.mem_id] = node
     for node in hidden.values():
         if node.tag not in _FRAME:
