@@ -27,6 +27,7 @@ _ICONS = frozenset(("a", "b", "em", "i", "img", "path", "small", "span", "sup", 
 _FRAME = ("html", "body")
 # So many characters, and so much of the page, are no secret in it but its content.
 MANY, MOST = 500, 2 / 3
+FEW = 100
 # What is shown all the same. Other titles than that of the page are the tooltips of drawings.
 _SHOWN: dict[str | None, Callable[[LexborNode], bool]] = {
     "title": lambda node: node.parent is not None and node.parent.tag == "head",
@@ -129,8 +130,8 @@ def _remove_marked(tree: LexborHTMLParser, marked: _Nodes) -> None:
 
 def _are_most(nodes: _Nodes, tree: LexborHTMLParser) -> bool:
     """Whether many words stand in these, and most of the page's: scripts show those."""
-    if sum(len(node.text(strip=True)) for node in nodes.values()) < MANY:
-        return False
+    if len(nodes) <= FEW and sum(len(node.text(strip=True)) for node in nodes.values()) < MANY:
+        return False  # without a look at the page; of more elements each may stand in all others
     left = [] if tree.body is None else [tree.body]
     inside, total = 0, sum(len(node.text(strip=True)) for node in left)
     while left:
